@@ -1,0 +1,145 @@
+# tbsandboxd: build, checks and tools. `make help` lists the targets. Everything is made under build/.
+
+SANITIZE ?=
+BUILD := build$(if $(SANITIZE),/sanitize-$(subst $(comma),-,$(SANITIZE)))
+comma := ,
+VERSION := 0.1.0
+CC ?= gcc
+OPT ?= -O2
+FUZZ_SECONDS ?= 60
+PREFIX ?= /usr/local
+
+.DEFAULT_GOAL := all
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+# Goals that need no compiler flags must not install anything by themselves.
+GOALS := $(if $(MAKECMDGOALS),$(MAKECMDGOALS),all)
+ifneq ($(filter-out help deps clean lint,$(GOALS)),)
+include $(BUILD)/flags.mk
+endif
+
+WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wvla -Wformat=2 \
+        -Wpointer-arith -Wwrite-strings
+ifeq ($(SANITIZE),)
+HARDEN := -D_FORTIFY_SOURCE=3 -fstack-protector-strong -fstack-clash-protection -fPIE
+HARDEN_LD := -pie -Wl,-z,relro,-z,now,-z,noexecstack
+else
+HARDEN := -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -fPIE
+HARDEN_LD := -fsanitize=$(SANITIZE) -pie
+endif
+CPPFLAGS_ALL := -D_GNU_SOURCE -DTBSANDBOX_VERSION='"$(VERSION)"' -Idaemon -Iproto -I$(BUILD)/generated
+CFLAGS_ALL = -std=gnu11 $(OPT) -g $(WARN) $(HARDEN) $(CPPFLAGS_ALL) $(CFLAGS_LIBS) $(CFLAGS) -MMD -MP
+
+objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(addsuffix /*.c,$(1))))
+
+PROTO_NAMES := tbsandbox warden
+PROTO_C := $(PROTO_NAMES:%=$(BUILD)/generated/%.pb-c.c)
+PROTO_O := $(PROTO_C:.c=.o)
+HARNESS_C := $(BUILD)/generated/harness_source.c
+
+OBJ_COMMON := $(call objects,proto daemon/base daemon/config daemon/verdict daemon/platform \
+              daemon/platform/posix daemon/platform/linux) $(PROTO_O)
+OBJ_BROKER := $(call objects,daemon/broker)
+OBJ_WARDEN := $(filter-out $(BUILD)/daemon/warden/main.o,\
+              $(call objects,daemon/warden daemon/warden/checks)) $(HARNESS_C:.c=.o)
+OBJ_CLIENT := $(filter-out $(BUILD)/client/main.o,$(call objects,client))
+
+PROGRAMS := $(BUILD)/tbsandboxd $(BUILD)/tbwarden $(BUILD)/tbclient
+UNIT_TESTS := $(patsubst tests/unit/%.c,$(BUILD)/tests/unit/%,$(wildcard tests/unit/test-*.c))
+FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz-*.c))
+
+all: $(PROGRAMS) ## build tbsandboxd, tbwarden and tbclient
+
+$(BUILD)/flags.mk: Makefile tools/deps.sh
+	@tools/deps.sh build
+	@mkdir -p $(@D)
+	@{ for lib in libevent_core libevent_extra libprotobuf-c yaml-0.1 libsodium jansson; do \
+	     pkg-config --exists "$$lib" || { echo "pkg-config does not find $$lib" >&2; exit 1; }; done; \
+	   echo "CFLAGS_LIBS := $$(pkg-config --cflags libevent_core libprotobuf-c yaml-0.1 libsodium jansson)"; \
+	   echo "LIBS_DAEMON := $$(pkg-config --libs libevent_core libprotobuf-c yaml-0.1 libsodium jansson)"; \
+	   echo "LIBS_WARDEN := $$(pkg-config --libs libprotobuf-c libsodium jansson)"; \
+	   echo "LIBS_CLIENT := $$(pkg-config --libs libprotobuf-c yaml-0.1 libsodium jansson)"; } > $@.new
+	@mv $@.new $@
+
+$(BUILD)/generated/%.pb-c.c $(BUILD)/generated/%.pb-c.h &: proto/%.proto
+	@mkdir -p $(@D)
+	protoc-c --c_out=$(@D) -Iproto $<
+
+$(HARNESS_C): daemon/harness/harness.py
+	@mkdir -p $(@D)
+	@{ echo '#include "harness/harness_source.h"'; \
+	   echo 'const unsigned char harness_source[] = {'; \
+	   od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; \
+	   echo '};'; echo 'const unsigned long harness_source_bytes = sizeof harness_source;'; } > $@
+
+# Generated headers first; the compiler's own dependency files do the rest.
+$(BUILD)/%.o: %.c $(BUILD)/flags.mk | $(PROTO_C)
+	@mkdir -p $(@D)
+	$(CC) $(CFLAGS_ALL) -c $< -o $@
+
+$(BUILD)/generated/%.o: $(BUILD)/generated/%.c $(BUILD)/flags.mk
+	$(CC) $(CFLAGS_ALL) -c $< -o $@
+
+$(BUILD)/libcommon.a: $(OBJ_COMMON)
+$(BUILD)/libbroker.a: $(OBJ_BROKER)
+$(BUILD)/libwarden.a: $(OBJ_WARDEN)
+$(BUILD)/libclient.a: $(OBJ_CLIENT)
+$(BUILD)/lib%.a:
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/tbsandboxd: $(BUILD)/daemon/main.o $(BUILD)/libbroker.a $(BUILD)/libcommon.a
+	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_DAEMON)
+$(BUILD)/tbwarden: $(BUILD)/daemon/warden/main.o $(BUILD)/libwarden.a $(BUILD)/libcommon.a
+	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_WARDEN)
+$(BUILD)/tbclient: $(BUILD)/client/main.o $(BUILD)/libclient.a $(BUILD)/libcommon.a
+	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_CLIENT)
+
+$(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libbroker.a $(BUILD)/libwarden.a \
+                       $(BUILD)/libclient.a $(BUILD)/libcommon.a
+	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_DAEMON) $$(pkg-config --libs check)
+
+$(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/libbroker.a \
+                       $(BUILD)/libwarden.a $(BUILD)/libclient.a $(BUILD)/libcommon.a
+	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_DAEMON)
+
+.SECONDARY:
+.PHONY: all deps demo check check-unit check-fuzz-corpus check-integration fuzz lint clean help \
+        deps-check deps-demo deps-fuzz deps-lint
+
+deps: ## install every package that building, checking and linting need
+	@tools/deps.sh build demo check lint fuzz
+deps-demo deps-check deps-fuzz deps-lint:
+	@tools/deps.sh $(@:deps-%=%)
+
+demo: deps-demo all ## start a daemon of its own and see real verdicts on real pandas code
+	@tests/demo.sh $(BUILD)
+
+check: deps-check all ## every test: unit, fuzz corpus, suites against a live daemon, faults, soak
+	@$(MAKE) --no-print-directory check-unit check-fuzz-corpus check-integration
+
+check-unit: deps-check $(UNIT_TESTS) ## unit tests only
+	@tests/run-unit.sh $(UNIT_TESTS)
+
+check-fuzz-corpus: deps-check $(FUZZERS:%=$(BUILD)/tests/fuzz/%) ## replay the fuzzers' corpora
+	@for f in $(FUZZERS); do $(BUILD)/tests/fuzz/$$f tests/fuzz/corpus/$$f || exit 1; done
+
+check-integration: deps-check all ## suites and scripts against live daemons (TESTS=NN… picks some)
+	@tests/run-integration.sh $(BUILD) $(TESTS)
+
+fuzz: deps-fuzz ## run every libFuzzer target for FUZZ_SECONDS each
+	@tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZERS)
+
+lint: deps-lint ## layers, format, static analysis, shell scripts
+	@tools/lint.sh
+
+clean: ## remove build/
+	rm -rf build
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 28
+	@echo '  variables: SANITIZE=address,undefined  CC=clang  OPT=-O0  FUZZ_SECONDS=N'
+
+-include $(patsubst %.o,%.d,$(OBJ_COMMON) $(OBJ_BROKER) $(OBJ_WARDEN) $(OBJ_CLIENT)) \
+         $(UNIT_TESTS:=.d) $(wildcard $(BUILD)/daemon/main.d $(BUILD)/client/main.d)
