@@ -7,8 +7,8 @@
 
 static void trace(const char *verb, int code, const char *file, int line) {
     if (!getenv("TBSANDBOX_TRACE")) return;
-    fprintf(stderr, "trace: %s %d (%s) at %s:%d\n", verb, code, code < 0 ? strerror(-code) : "result",
-            file, line);
+    fprintf(stderr, "trace: %s %d (%s) at %s:%d\n", verb, code,
+            code < 0 ? strerror(-code) : "result", file, line);
 }
 
 int error_origin_at(int code, const char *file, int line) {

@@ -9,8 +9,9 @@ typedef struct List {
     struct List *prev;
 } List;
 
-#define LIST_INIT(name) {&(name), &(name)}
-#define list_entry(link, type, member) ((type *)(void *)((char *)(link) - offsetof(type, member)))
+#define LIST_INIT(name)                                                                            \
+    { &(name), &(name) }
+#define list_entry(link, type, member) ((type *)(void *)((char *)(link)-offsetof(type, member)))
 /* Safe against removal of the current link only. */
 #define list_each(cursor, list)                                                                    \
     for (List *cursor = (list)->next, *cursor##_next = cursor->next; cursor != (list);             \

@@ -29,7 +29,8 @@ void log_setup(const char *process, LogLevel level, LogFormat format) {
     state.format = format;
 }
 
-static bool index_of(const char *const *names, size_t n_names, const char *name, size_t *ret_index) {
+static bool index_of(const char *const *names, size_t n_names, const char *name,
+                     size_t *ret_index) {
     for (size_t i = 0; i < n_names; i++) {
         if (strcmp(names[i], name) != 0) continue;
         *ret_index = i;

@@ -19,7 +19,8 @@ void text_make_printable(char *text) {
         if (is_control((unsigned char)*text)) *text = '?';
 }
 
-/* Length of the well-formed sequence at `p`, 0 when malformed. Table 3-7 of the Unicode Standard. */
+/* Length of the well-formed sequence at `p`, 0 when malformed. Table 3-7 of the Unicode Standard.
+ */
 static size_t utf8_sequence(const unsigned char *p, size_t n) {
     if (p[0] < 0x80) return 1;
     size_t length;

@@ -20,7 +20,8 @@ int text_sanitize(const void *bytes, size_t n_bytes, char **ret_text);
 /* Formats into a new string; the caller frees it. 0 or -ENOMEM. */
 int text_format(char **ret_text, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-/* True when `name` has 1..max_bytes characters, all from [A-Za-z0-9._-], not starting with '.' or '-'. */
+/* True when `name` has 1..max_bytes characters, all from [A-Za-z0-9._-], not starting with '.' or
+ * '-'. */
 bool text_is_token(const char *name, size_t max_bytes);
 
 /* True when `name` can be a file in the work directory: 1..255 bytes of well-formed UTF-8 without

@@ -1,6 +1,6 @@
-/* Config: what the daemon runs with: defaults, then the file, then validation. Plain data, shared by
- * reference and never changed once loaded. Knows how to read, check, print and compare itself; never
- * opens a socket or starts a process. */
+/* Config: what the daemon runs with: defaults, then the file, then validation. Plain data, shared
+ * by reference and never changed once loaded. Knows how to read, check, print and compare itself;
+ * never opens a socket or starts a process. */
 #pragma once
 
 #include <stdbool.h>
@@ -34,6 +34,11 @@ typedef struct EnvVariableList {
     EnvVariable *items;
     size_t n_items;
 } EnvVariableList;
+
+/* Appends a copy. 0 or -ENOMEM. */
+int env_variable_list_append(EnvVariableList *list, const char *name, const char *value);
+/* Frees the variables and empties the list. */
+void env_variable_list_deinit(EnvVariableList *list);
 
 typedef struct Profile {
     char *name;
@@ -82,11 +87,12 @@ typedef struct Config {
 
     uint32_t queue_max_jobs;
     uint32_t queue_max_jobs_per_peer;
-    uint64_t queue_max_bytes; /* code and inputs of all unfinished jobs */
+    uint64_t queue_max_bytes;     /* code and inputs of all unfinished jobs */
     uint64_t environment_wait_ms; /* a job that gets no environment within it: infrastructure */
     uint32_t keep_finished_jobs;
     uint64_t keep_finished_ms;
-    uint64_t keep_output_bytes; /* of the head, and again of the tail, of each output */
+    uint64_t keep_finished_bytes; /* outputs and file lists of all finished jobs */
+    uint64_t keep_output_bytes;   /* of the head, and again of the tail, of each output */
     uint64_t shutdown_grace_ms;
 
     bool self_test;
@@ -107,7 +113,8 @@ typedef struct ConfigPlaces {
     const char *warden_path;
 } ConfigPlaces;
 
-/* The built-in config: profiles `pandas` and `stdlib`. One reference is the caller's. 0 or -ENOMEM. */
+/* The built-in config: profiles `stdlib` and `pandas`. The reference is the caller's. 0 or -ENOMEM.
+ */
 int config_new_default(const ConfigPlaces *places, Config **ret_config);
 /* Defaults, then `path`, then validation. 0, 1 when `problems` says what is wrong, or -ENOMEM. */
 int config_load(const char *path, const ConfigPlaces *places, ProblemList *problems,
@@ -124,6 +131,9 @@ Config *config_unref(Config *config);
 const Profile *config_profile(const Config *config, const char *name);
 /* True when environments made for `a` serve `b` as well. */
 bool profile_equal(const Profile *a, const Profile *b);
+
+/* True for a name, in whatever case, that the daemon gives every child itself; no profile may. */
+bool config_env_name_is_reserved(const char *name);
 
 /* Prints the effective config as YAML that config_parse reads back to the same config. */
 void config_print(const Config *config, FILE *stream);

@@ -48,3 +48,8 @@ Code code_from_name(const char *name);
 bool code_is_infrastructure(Code code);
 /* True for the static rules, which the harness reports before the code starts. */
 bool code_is_reject(Code code);
+/* True for what a job may use too much of. */
+bool code_is_limit(Code code);
+/* True for what is found around the code: in its source and, once it is dead, in what it left. A
+ * limit counts too: that too much lies on disk is seen only then. */
+bool code_is_finding(Code code);

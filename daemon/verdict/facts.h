@@ -32,8 +32,8 @@ typedef struct OutputFacts {
     size_t head_bytes;
     uint8_t *tail;
     size_t tail_bytes;
-    uint64_t total_bytes; /* as written by the job, before redaction */
-    uint64_t omitted_bytes; /* between head and tail */
+    uint64_t total_bytes;         /* as written by the job, before redaction */
+    uint64_t omitted_bytes;       /* between head and tail */
     uint8_t sha256[SHA256_BYTES]; /* of all that was written */
 } OutputFacts;
 
@@ -67,7 +67,7 @@ typedef struct Facts {
     OutputFacts err;
     ProducedFile *produced;
     size_t n_produced;
-    FailureList findings; /* of the post-run checks and of the source scan */
+    FailureList findings; /* of the post-run checks and the source scan; each code_is_finding */
 
     uint64_t wall_us;
     uint64_t cpu_us;
@@ -83,6 +83,8 @@ typedef struct Facts {
 
 Facts *facts_free(Facts *facts); /* takes NULL, returns NULL */
 void facts_deinit(Facts *facts); /* leaves zeroed facts */
+/* Drops what the job made and what was found about it; leaves the ledger, usage and environment. */
+void facts_drop_artifacts(Facts *facts);
 
 static inline void facts_freep(Facts **facts) {
     facts_free(*facts);

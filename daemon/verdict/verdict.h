@@ -33,23 +33,23 @@ typedef struct Verdict {
 
 const char *verdict_kind_name(VerdictKind kind); /* "passed", "failed", "infrastructure_failure" */
 
-/* True when the run was ended by a signal that we did not send, after the start marker, and no limit
- * explains it. */
+/* True when the run was ended by a signal that we did not send, after the start marker, and
+ * neither a limit nor an infrastructure failure explains it. */
 bool facts_are_native_crash(const Facts *facts);
 
-/* Judges the last run. Takes over *facts (and nulls it) and *crashes on success. `crashes` lists every
- * native crash so far, this run's included; `attempts` counts the runs. 0 or -ENOMEM. */
+/* Judges the last run. Takes over *facts (and nulls it) and *crashes on success. `crashes` lists
+ * every native crash so far, this run's included; `attempts` counts the runs. 0 or -ENOMEM. */
 int verdict_new(Facts **facts, NativeCrash **crashes, size_t n_crashes, unsigned attempts,
                 Verdict **ret_verdict);
 
-/* A verdict that says nothing about the code; `code` is an infrastructure one. Texts are copied; the
- * subject may be NULL. 0 or -ENOMEM. */
+/* A verdict that says nothing about the code; `code` is an infrastructure one. The
+ * message is copied. 0 or -ENOMEM. */
 int verdict_new_infrastructure(Code code, const char *message, unsigned attempts,
                                Verdict **ret_verdict);
 
-/* Adds a difference between two runs of the same code as `nondeterministic`, when there is one; both
- * must have been judged alone before. Compares stdout, exit and produced files. Turns PASSED into
- * FAILED. 0 or -ENOMEM. */
+/* Adds a difference between two runs of the same code as `nondeterministic`, when there is one;
+ * both must have been judged alone before. Compares stdout, exit and produced files. Turns PASSED
+ * into FAILED. 0 or -ENOMEM. */
 int verdict_compare_runs(Verdict *verdict, const Facts *first, const Facts *other);
 
 /* Takes NULL, returns NULL. */
