@@ -28,7 +28,7 @@ else
 HARDEN := -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -fPIE
 HARDEN_LD := -fsanitize=$(SANITIZE) -pie
 endif
-CPPFLAGS_ALL := -D_GNU_SOURCE -DTBSANDBOX_VERSION='"$(VERSION)"' -Idaemon -Iproto -I$(BUILD)/generated
+CPPFLAGS_ALL := -D_GNU_SOURCE -DTBSANDBOX_VERSION='"$(VERSION)"' -Idaemon -Iproto -Itests/unit -I$(BUILD)/generated
 CFLAGS_ALL = -std=gnu11 $(OPT) -g $(WARN) $(HARDEN) $(CPPFLAGS_ALL) $(CFLAGS_LIBS) $(CFLAGS) -MMD -MP
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(addsuffix /*.c,$(1))))

@@ -27,10 +27,10 @@ int host_init(void) {
 
 static void on_interrupt(int signal_number) {
     (void)signal_number;
-    const int saved = errno;
-    /* The pipe is empty: the handler is reset before it can run twice for one signal. */
-    if (write(interrupt_pipe[1], "", 1) < 0) errno = saved;
-    errno = saved;
+    const int saved_errno = errno;
+    /* It fits: each signal gets here once, then its default is back. */
+    (void)!write(interrupt_pipe[1], "", 1);
+    errno = saved_errno;
 }
 
 /* One that is ignored on entry, as under nohup, stays ignored. */

@@ -105,8 +105,12 @@ void log_write(LogLevel level, LogContext context, int code, const char *format,
     if (code < 0 && (size_t)n < sizeof message)
         snprintf(message + n, sizeof message - (size_t)n, ": %s", strerror(-code));
     text_make_printable(message);
+    /* A foreign byte, or a character cut in two at the bound, must not cost the line. */
+    char *line = NULL;
+    if (text_sanitize(message, strlen(message), &line) < 0) return;
     if (state.format == LOG_FORMAT_JSON)
-        write_json(level, context, message);
+        write_json(level, context, line);
     else
-        write_text(level, context, message);
+        write_text(level, context, line);
+    free(line);
 }

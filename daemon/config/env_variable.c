@@ -30,7 +30,7 @@ void env_variable_list_deinit(EnvVariableList *list) {
     *list = (EnvVariableList){0};
 }
 
-/* On Windows names differ only by more than case, and a profile serves both families. */
+/* Windows takes no notice of case, and one config file serves both families. */
 bool config_env_name_is_reserved(const char *name) {
     static const char *const reserved[] = {
         "PYTHONDONTWRITEBYTECODE",

@@ -1,5 +1,5 @@
 /* Field: tables that say how a YAML mapping lies in a struct. The same table reads, prints,
- * compares, copies and frees, so that no key is forgotten in one of them. Private to config/. */
+ * compares and frees, so that no key is forgotten in one of them. Private to config/. */
 #pragma once
 
 #include <stdbool.h>

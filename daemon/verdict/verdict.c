@@ -20,16 +20,18 @@ const char *verdict_kind_name(VerdictKind kind) {
     return names[kind];
 }
 
+enum { SIGNAL_NAMES = 32 };
+
 /* By number, as Linux counts them: the number on the wire means the same on every platform. */
 const char *verdict_signal_name(int signal) {
-    static const char *const names[] = {
+    static const char *const names[SIGNAL_NAMES] = {
         NULL,        "SIGHUP",  "SIGINT",    "SIGQUIT", "SIGILL",   "SIGTRAP", "SIGABRT", "SIGBUS",
         "SIGFPE",    "SIGKILL", "SIGUSR1",   "SIGSEGV", "SIGUSR2",  "SIGPIPE", "SIGALRM", "SIGTERM",
         "SIGSTKFLT", "SIGCHLD", "SIGCONT",   "SIGSTOP", "SIGTSTP",  "SIGTTIN", "SIGTTOU", "SIGURG",
         "SIGXCPU",   "SIGXFSZ", "SIGVTALRM", "SIGPROF", "SIGWINCH", "SIGIO",   "SIGPWR",  "SIGSYS",
     };
     static _Thread_local char unnamed[24];
-    if (signal > 0 && (size_t)signal < sizeof names / sizeof *names) return names[signal];
+    if (signal > 0 && signal < SIGNAL_NAMES) return names[signal];
     snprintf(unnamed, sizeof unnamed, "SIG%d", signal);
     return unnamed;
 }

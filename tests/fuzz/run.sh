@@ -13,12 +13,13 @@ build=build/fuzz
 sanitizers=address,undefined
 archives="$build/libbroker.a $build/libwarden.a $build/libclient.a $build/libcommon.a"
 
+mkdir -p "$build"
 objects=
 for name in "$@"; do objects="$objects $build/tests/fuzz/$name.o"; done
 # shellcheck disable=SC2086 # word splitting makes the goals
 make --no-print-directory -s BUILD="$build" CC=clang SANITIZE="$sanitizers" OPT=-O1 \
-    CFLAGS=-fsanitize=fuzzer-no-link $objects $archives >"$build.log" 2>&1 || {
-    cat "$build.log" >&2
+    CFLAGS=-fsanitize=fuzzer-no-link $objects $archives >"$build/build.log" 2>&1 || {
+    cat "$build/build.log" >&2
     exit 1
 }
 

@@ -123,6 +123,20 @@ START_TEST(json_line) {
 }
 END_TEST
 
+START_TEST(a_foreign_byte_does_not_cost_the_line) {
+    FILE *file = capture_stderr();
+    log_setup("tbwarden", LOG_LEVEL_INFO, LOG_FORMAT_JSON);
+    log_info("name \xff end");
+    char line[512];
+    read_back(file, line, sizeof line);
+    json_t *event = json_loads(line, 0, NULL);
+    ck_assert_ptr_nonnull(event);
+    ck_assert_str_eq(json_string_value(json_object_get(event, "message")),
+                     "name \xef\xbf\xbd end");
+    json_decref(event);
+}
+END_TEST
+
 START_TEST(long_messages_are_cut) {
     log_setup("prog", LOG_LEVEL_INFO, LOG_FORMAT_TEXT);
     char message[5000];
@@ -148,6 +162,7 @@ int main(void) {
     tcase_add_test(tests, one_event_is_one_line);
     tcase_add_test(tests, less_important_than_the_level_is_left_out);
     tcase_add_test(tests, json_line);
+    tcase_add_test(tests, a_foreign_byte_does_not_cost_the_line);
     tcase_add_test(tests, long_messages_are_cut);
     suite_add_tcase(suite, tests);
     SRunner *runner = srunner_create(suite);

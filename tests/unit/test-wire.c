@@ -248,7 +248,7 @@ START_TEST(a_large_payload_in_one_field_is_welcome) {
 }
 END_TEST
 
-enum { N_JOBS = 1000, N_LABELS = 32 };
+enum { N_JOBS = 400, N_LABELS = 32 };
 
 /* What a daemon may well answer to List must not be taken for an attack. */
 START_TEST(a_long_list_of_labelled_jobs_is_welcome) {

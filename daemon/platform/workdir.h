@@ -1,0 +1,80 @@
+/* Workdir: the directory of one environment: private, with work/ inside, which is the interpreter's.
+ * What lies in work/ is hostile once a job ran there: it is opened one component at a time, links
+ * are never followed, and only regular files are ever opened. Never decides what a file means. */
+#pragma once
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { WORKDIR_MAX_DEPTH = 32 }; /* what a walk descends into */
+
+typedef struct Workdir Workdir;
+
+typedef enum WorkdirKind {
+    WORKDIR_MISSING,
+    WORKDIR_REGULAR,
+    WORKDIR_DIRECTORY,
+    WORKDIR_SYMLINK,
+    WORKDIR_FIFO,
+    WORKDIR_SOCKET,
+    WORKDIR_DEVICE,
+} WorkdirKind;
+
+typedef struct WorkdirFile {
+    WorkdirKind kind;
+    uint64_t size_bytes;
+    unsigned long n_links;
+    int fd; /* regular: open for reading, or -1 when it cannot be read; otherwise -1 */
+} WorkdirFile;
+
+/* Makes `path` (0700; nothing may be there yet) and work/ inside. The caller frees *ret_workdir and
+ * removes the path. 0 or -errno; nothing is left behind on failure. */
+int workdir_make(const char *path, Workdir **ret_workdir);
+/* Lets go of it; removes nothing. Takes NULL, returns NULL. */
+Workdir *workdir_free(Workdir *workdir);
+/* Removes the directory at `path` and all that is in it, however deep and whatever its modes are. 0
+ * (also when there is none) or -errno. */
+int workdir_remove(const char *path);
+
+/* The absolute path of work/ without links. Borrowed. */
+const char *workdir_real_path(const Workdir *workdir);
+/* Whether work/ holds nothing. 0 or -errno. */
+int workdir_is_empty(const Workdir *workdir, bool *ret_empty);
+
+/* Makes the new file `name` (one component) in work/, 0600. 0 or -errno. */
+int workdir_write(const Workdir *workdir, const char *name, const void *bytes, size_t n_bytes);
+/* Looks at `name` (one component) in work/; that it is missing is an answer, not an error. The
+ * caller calls workdir_file_deinit. 0 or -errno. */
+int workdir_open(const Workdir *workdir, const char *name, WorkdirFile *ret_file);
+/* Reads on in a regular file; 0 bytes are its end. 0 or -errno. */
+int workdir_read(const WorkdirFile *file, void *buffer, size_t buffer_bytes, size_t *ret_n_bytes);
+void workdir_file_deinit(WorkdirFile *file);
+
+/* A pass over everything in work/, each directory before what it holds. */
+typedef struct WorkdirWalk WorkdirWalk;
+
+typedef struct WorkdirEntry {
+    const char *path;   /* relative to work/; valid until the next step */
+    const char *target; /* of a symbolic link; otherwise NULL */
+    WorkdirFile file;   /* the caller's to deinit */
+    bool is_too_deep;   /* a directory that is not descended into */
+} WorkdirEntry;
+
+/* Documented result of workdir_walk_next. */
+enum { WORKDIR_E_END = 1 };
+
+/* Borrows the workdir; the caller frees the walk. 0 or -errno. */
+int workdir_walk_new(const Workdir *workdir, WorkdirWalk **ret_walk);
+/* 0, WORKDIR_E_END, or -errno. */
+int workdir_walk_next(WorkdirWalk *walk, WorkdirEntry *ret_entry);
+/* Takes NULL, returns NULL. */
+WorkdirWalk *workdir_walk_free(WorkdirWalk *walk);
+
+static inline void workdir_freep(Workdir **workdir) {
+    workdir_free(*workdir);
+}
+
+static inline void workdir_walk_freep(WorkdirWalk **walk) {
+    workdir_walk_free(*walk);
+}
