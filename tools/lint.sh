@@ -28,7 +28,7 @@ check_words() {
 }
 
 check_format() {
-    c_files | xargs clang-format --dry-run -Werror
+    { c_files; find tools -name '*.h'; } | xargs clang-format --dry-run -Werror
 }
 
 # Left out: leaks, since it does not know the cleanup attribute (the sanitizers and clang's analyser

@@ -1,5 +1,5 @@
 /* Tidy: included before every file that clang-tidy reads, and by nothing else. Tells its analyser
- * that an error that is marked stays the error it was, and that errno is set where one is born. */
+ * that an error that is marked stays the error it was, and that it is negative. */
 #include "base/error.h"
 
 #undef error_origin
@@ -7,7 +7,7 @@
 #define error_origin(code)                                                                         \
     ({                                                                                             \
         const int error_ = (code);                                                                 \
-        if (error_ == 0) __builtin_unreachable();                                                  \
+        if (error_ >= 0) __builtin_unreachable();                                                  \
         error_;                                                                                    \
     })
 #define error_fold(code) error_origin(code)

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "broker/doctor.h"
 #include "broker/session.h"
 #include "platform/directory.h"
 #include "platform/listener.h"
@@ -19,7 +20,10 @@
 #include "platform/tree.h"
 #include "platform/workdir.h"
 
-enum { STOP_GRACE_MS = 25000 }; /* for environments and last replies, once no job is left */
+enum {
+    STOP_GRACE_MS = 25000, /* for environments and last replies, once no job is left */
+    STRAYS_LIMIT_MS = 500, /* the loop stands still meanwhile; only after a warden was killed */
+};
 
 static struct timeval as_timeval(uint64_t ms) {
     return (struct timeval){
@@ -117,8 +121,8 @@ static void kill_strays(Broker *broker) {
     CLEANUP(freep) pid_t *wardens = NULL;
     size_t n_wardens = 0;
     int r = scheduler_wardens(&broker->scheduler, &wardens, &n_wardens);
-    if (r == 0) r = tree_kill_strays(wardens, n_wardens);
-    if (r < 0) log_error(r, "left-over processes could not be ended");
+    if (r == 0) r = tree_kill(wardens, n_wardens, STRAYS_LIMIT_MS, NULL);
+    if (r != 0) log_error(r < 0 ? r : 0, "left-over processes could not be ended");
 }
 
 static void on_child(evutil_socket_t number, short what, void *data) {

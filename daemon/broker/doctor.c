@@ -131,7 +131,7 @@ static void on_probe(Job *job, void *data) {
     probe->check->ok = is_as_expected(probe->program, job->verdict);
     if (!probe->check->ok && job->verdict->kind == VERDICT_FAILED &&
         strcmp(probe->check->expected, probe->check->seen) == 0)
-        snprintf(probe->check->seen, sizeof probe->check->seen, "%s, without the evidence",
+        snprintf(probe->check->seen, sizeof probe->check->seen, "%.200s, without the evidence",
                  probe->check->expected);
     if (--run->n_open == 0) conclude(run);
 }
@@ -209,7 +209,7 @@ static void add_probe(DoctorRun *run, const DoctorProgram *program) {
 
 int doctor_start(Scheduler *scheduler, Pool *pool) {
     if (pool->doctor) return 0;
-    DoctorRun *run;
+    DoctorRun *run = NULL;
     const int r = new_run(scheduler, pool, &run);
     if (r < 0) return error_fold(r);
     pool->doctor = run;

@@ -20,6 +20,7 @@ enum {
     START_GRACE_MS = 15000,          /* its own set-up, on a busy machine */
     RUN_GRACE_MS = 90000,            /* start marker, reaping, post-run checks */
     CLOSE_GRACE_MS = 15000,          /* killing the tree and removing the directory */
+    EXIT_GRACE_MS = 2000,            /* between the end of the process and that of its channel */
     MAX_FRAME_SLACK_BYTES = 8 << 20, /* produced files, findings, texts */
 };
 

@@ -469,10 +469,9 @@ def finalize(namespace):
 
 
 def flush(stream):
-    if stream is None or stream.closed:
-        return True
     try:
-        stream.flush()
+        if stream is not None and not getattr(stream, "closed", False):
+            stream.flush()
     except BaseException as error:
         say(f"Exception ignored in: {stream!r}\n{describe(error)}\n")
         return False

@@ -102,13 +102,13 @@ a_full_queue_says_when_to_come_back() {
     quick_config "queue: {max_jobs: 1, environment_wait_s: 30}"
     expect 0 client reload
     wait_health stdlib serving
-    local waiting=()
+    local crowd=()
     for _ in 1 2 3 4 5 6; do
         client submit --profile stdlib --timeout 3 --wait-s 60 "$T/loop.py" >/dev/null 2>&1 &
-        waiting+=($!)
+        crowd+=($!)
     done
     wait_until sh -c "'$BUILD/tbclient' status --json | grep -q '\"refused_total\": *[1-9]'"
-    for pid in "${waiting[@]}"; do
+    for pid in "${crowd[@]}"; do
         status=0
         wait "$pid" || status=$?
         [ "$status" = 1 ] || fail "a job that had to wait ended $status, not 1"

@@ -5,8 +5,8 @@
 
 builtins='(i for i in ()).gi_frame.f_builtins'
 cat >"$T/forks.py" <<END
-os = $builtins["__import__"]("os")
-time = $builtins["__import__"]("time")
+os = ${builtins}["__import__"]("os")
+time = ${builtins}["__import__"]("time")
 if os.fork() == 0:
     os.setsid()
     if os.fork() == 0:
@@ -15,10 +15,10 @@ if os.fork() == 0:
 os.wait()
 END
 cat >"$T/sleeps.py" <<END
-os = $builtins["__import__"]("os")
+os = ${builtins}["__import__"]("os")
 if os.fork() == 0:
     os.setsid()
-$builtins["__import__"]("time").sleep(60)
+${builtins}["__import__"]("time").sleep(60)
 END
 printf 'print("hello")\n' >"$T/good.py"
 

@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "platform/linux/proc.h"
 
-enum { PATH_BYTES = 64, CPU_SLACK_S = 1, NULL_MAJOR = 1, NULL_MINOR = 3 };
+enum { PATH_BYTES = 128, CPU_SLACK_S = 1, NULL_MAJOR = 1, NULL_MINOR = 3 };
 
 const char *child_layer_name(ChildLayer layer) {
     static const char *const names[CHILD_LAYER_COUNT] = {
@@ -49,7 +49,7 @@ static bool stat_link(const Child *child, const char *name, struct stat *ret_sta
 }
 
 static bool is_expected_descriptor(const Child *child, const char *name) {
-    char path[PATH_BYTES], *end;
+    char path[PATH_BYTES / 2], *end;
     struct stat st;
     const long number = strtol(name, &end, 10);
     if (*end != '\0' || number < 0 || number >= CHILD_FD_COUNT) return false;
@@ -80,7 +80,7 @@ static bool has_descriptors(const Child *child) {
 static bool has_directory(const Child *child) {
     struct stat st;
     return stat_link(child, "cwd", &st) && st.st_dev == child->work.st_dev &&
-           st.st_ino == child->work.st_ino && (st.st_mode & 07777) == 0700 &&
+           st.st_ino == child->work.st_ino && (st.st_mode & 077) == 0 &&
            st.st_uid == geteuid();
 }
 
