@@ -79,8 +79,8 @@ static void report_done(Batch *batch) {
 static void finish(Batch *batch, BatchJob *job) {
     leave_flight(batch, job);
     job->state = BATCH_DONE;
-    progress_count(&batch->progress, job->verdict ? job->verdict->kind
-                                                  : TB__VERDICT_KIND__VERDICT_UNSPECIFIED);
+    progress_count(&batch->progress,
+                   job->verdict ? job->verdict->kind : TB__VERDICT_KIND__VERDICT_UNSPECIFIED);
     report_done(batch);
 }
 

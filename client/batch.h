@@ -1,6 +1,6 @@
-/* Batch: many jobs over one link, so many at a time, each until its verdict or until it is known why
- * there is none. Tries again when the daemon is full. Prints nothing but progress and makes no verdict
- * out of a doubt. */
+/* Batch: many jobs over one link, so many at a time, each until its verdict or until it is known
+ * why there is none. Tries again when the daemon is full. Prints nothing but progress and makes no
+ * verdict out of a doubt. */
 #pragma once
 
 #include <stdbool.h>

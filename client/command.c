@@ -36,10 +36,12 @@ static const char exit_statuses[] =
 static void explain_program(const Command *const *commands) {
     puts("usage: tbclient [--socket PATH] COMMAND ...\n\ncommands:");
     for (; *commands; commands++) printf("  %-8s %s\n", (*commands)->name, (*commands)->summary);
-    puts("\noptions (every command has them but --version; tbclient COMMAND --help tells the rest):");
+    puts("\noptions (every command has them but --version; tbclient COMMAND --help tells the "
+         "rest):");
     options_explain(program_options, stdout);
     options_explain(common_options, stdout);
-    printf("\nThe socket is $TBSANDBOX_SOCKET when set; otherwise /run/tbsandboxd/tbsandboxd.sock for\n"
+    printf("\nThe socket is $TBSANDBOX_SOCKET when set; otherwise /run/tbsandboxd/tbsandboxd.sock "
+           "for\n"
            "root, and $XDG_RUNTIME_DIR/tbsandboxd/tbsandboxd.sock or "
            "/tmp/tbsandboxd-UID/tbsandboxd.sock\nfor a user, who uses root's when there is no such "
            "socket.\n\n%s",

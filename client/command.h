@@ -1,5 +1,5 @@
-/* Command: what the program can be asked to do: one table entry, one file for each. Parses the words
- * of the command line for them and explains itself; the command only does its work. */
+/* Command: what the program can be asked to do: one table entry, one file for each. Parses the
+ * words of the command line for them and explains itself; the command only does its work. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,7 +26,7 @@ typedef struct Invocation {
 } Invocation;
 
 typedef struct Command {
-    const char *name; /* NULL ends a table */
+    const char *name;     /* NULL ends a table */
     const char *operands; /* as help shows them */
     const char *summary;
     const char *notes; /* behind the options in its help; may be NULL */

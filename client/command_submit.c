@@ -1,4 +1,5 @@
-/* Command submit: sends files of generated code with what they may read, and tells their verdicts. */
+/* Command submit: sends files of generated code with what they may read, and tells their verdicts.
+ */
 #include "commands.h"
 
 #include <errno.h>
@@ -36,8 +37,8 @@ static const Option options[] = {
      NULL},
     {"input-name", OPTION_TEXT, AT(input_name), "NAME",
      "what a single input is called (" SUBMISSION_INPUT_NAME ")", 0, 0, NULL},
-    {"profile", OPTION_TEXT, AT(profile), "P",
-     "the profile that runs it (" SUBMISSION_PROFILE ")", 0, 0, NULL},
+    {"profile", OPTION_TEXT, AT(profile), "P", "the profile that runs it (" SUBMISSION_PROFILE ")",
+     0, 0, NULL},
     {"protected", OPTION_TEXTS, AT(protected_columns), "COL",
      "a column of the input that must not change", 0, 0, NULL},
     {"canary", OPTION_TEXTS, AT(canaries), "ID=VALUE",
@@ -59,7 +60,8 @@ static const Option options[] = {
 static const char notes[] =
     "FILE - is standard input. Each FILE is a job of its own; all have the same inputs.\n"
     "A single input is called " SUBMISSION_INPUT_NAME " unless --input-name or NAME= says\n"
-    "otherwise; several keep the names of their files. A path with a = in it is written ./a=b.csv.\n";
+    "otherwise; several keep the names of their files. A path with a = in it is written "
+    "./a=b.csv.\n";
 
 /* ---- inputs ---- */
 

@@ -10,8 +10,8 @@
  * before anything else is opened. 0 or -errno. */
 int host_init(void);
 
-/* From now on the first request to end (Ctrl-C, termination) only wakes those who wait; a second one
- * ends the program. Harmless when called again. 0 or -errno. */
+/* From now on the first request to end (Ctrl-C, termination) only wakes those who wait; a second
+ * one ends the program. Harmless when called again. 0 or -errno. */
 int host_catch_interrupts(void);
 
 /* 0, or TROUBLE_E_INTERRUPTED when we were asked to end. */

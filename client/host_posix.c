@@ -34,7 +34,7 @@ static void on_interrupt(int signal_number) {
 }
 
 /* One that is ignored on entry, as under nohup, stays ignored. */
-static int catch(int signal_number) {
+static int catch (int signal_number) {
     struct sigaction action;
     if (sigaction(signal_number, NULL, &action) < 0) return error_origin(-errno);
     if (action.sa_handler == SIG_IGN) return 0;
@@ -47,7 +47,7 @@ int host_catch_interrupts(void) {
     if (pipe2(interrupt_pipe, O_CLOEXEC | O_NONBLOCK) < 0) return error_origin(-errno);
     const int signals[] = {SIGINT, SIGTERM, SIGHUP};
     for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
-        const int r = catch(signals[i]);
+        const int r = catch (signals[i]);
         if (r < 0) return error_fold(r);
     }
     return 0;

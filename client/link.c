@@ -203,8 +203,8 @@ Tb__Envelope *link_message_free(Tb__Envelope *envelope) {
 }
 
 int link_explain_error(const Tb__Error *error, Trouble *trouble) {
-    const ProtobufCEnumValue *value =
-        protobuf_c_enum_descriptor_get_value(&tb__error_code__descriptor, (int)error->code);
+    const ProtobufCEnumValue *value = protobuf_c_enum_descriptor_get_value(
+        &tb__error_code__descriptor, (int)error->code);
     return trouble_set(trouble, "refused: %s (%s)",
                        error->message[0] ? error->message : "the daemon does not say why",
                        value ? value->name : "unknown error");
@@ -213,9 +213,10 @@ int link_explain_error(const Tb__Error *error, Trouble *trouble) {
 /* ---- Hello ---- */
 
 static int greet(Link *link, Trouble *trouble) {
+    char software[] = "tbclient " TBSANDBOX_VERSION;
     Tb__Hello hello = TB__HELLO__INIT;
     hello.protocol = LINK_PROTOCOL;
-    hello.software = "tbclient " TBSANDBOX_VERSION;
+    hello.software = software;
     Tb__Envelope envelope = TB__ENVELOPE__INIT;
     envelope.body_case = TB__ENVELOPE__BODY_HELLO;
     envelope.hello = &hello;

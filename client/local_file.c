@@ -56,8 +56,7 @@ static int read_all(int fd, const char *path, Trouble *trouble, uint8_t **bytes,
         if (n < 0) return cannot_read(path, trouble, strerror(errno));
         if (n == 0) return 0;
         *n_bytes += (size_t)n;
-        if (*n_bytes > max_file_bytes)
-            return cannot_read(path, trouble, "it is larger than 1 GiB");
+        if (*n_bytes > max_file_bytes) return cannot_read(path, trouble, "it is larger than 1 GiB");
     }
 }
 

@@ -13,9 +13,8 @@ typedef struct Range {
 
 /* Characters that move, hide or reorder what is around them. */
 static const Range unsafe[] = {
-    {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},
-    {0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff},
-    {0xfff9, 0xfffb}, {0xe0000, 0xe007f},
+    {0x00, 0x1f},     {0x7f, 0x9f},     {0xad, 0xad},     {0x61c, 0x61c},   {0x200b, 0x200f},
+    {0x2028, 0x202e}, {0x2060, 0x206f}, {0xfeff, 0xfeff}, {0xfff9, 0xfffb}, {0xe0000, 0xe007f},
 };
 
 static size_t announced_bytes(unsigned char lead) {
@@ -37,8 +36,8 @@ static bool is_unsafe(uint32_t value) {
     return false;
 }
 
-/* Bytes of the character at `p`; *ret_safe says whether it may be shown. A malformed one is one byte
- * long. */
+/* Bytes of the character at `p`; *ret_safe says whether it may be shown. A malformed one is one
+ * byte long. */
 static size_t character(const unsigned char *p, size_t n_bytes, bool *ret_safe) {
     const size_t length = announced_bytes(p[0]);
     *ret_safe = false;

@@ -12,7 +12,7 @@ void printable_line(FILE *stream, const void *bytes, size_t n_bytes);
 void printable_text(FILE *stream, const char *text);
 /* In double quotes, with \n, \t, \" and \\ as in C. */
 void printable_quoted(FILE *stream, const void *bytes, size_t n_bytes);
-/* Every line behind `prefix`, at most max_lines of them; then how many more there are. Writes nothing
- * for no bytes. */
+/* Every line behind `prefix`, at most max_lines of them; then how many more there are. Writes
+ * nothing for no bytes. */
 void printable_block(FILE *stream, const char *prefix, const void *bytes, size_t n_bytes,
                      size_t max_lines);

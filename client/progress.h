@@ -1,5 +1,5 @@
-/* Progress: the line on a terminal that says how far many jobs have come. Shows nothing when standard
- * error is no terminal or there is but one job. */
+/* Progress: the line on a terminal that says how far many jobs have come. Shows nothing when
+ * standard error is no terminal or there is but one job. */
 #pragma once
 
 #include <stdbool.h>

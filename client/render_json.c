@@ -41,8 +41,8 @@ static json_t *binary_value(const ProtobufCFieldDescriptor *field,
 
 /* A value this client does not know is its number. */
 static json_t *enum_value(const ProtobufCFieldDescriptor *field, int number) {
-    const ProtobufCEnumValue *value =
-        protobuf_c_enum_descriptor_get_value(field->descriptor, number);
+    const ProtobufCEnumValue *value = protobuf_c_enum_descriptor_get_value(field->descriptor,
+                                                                           number);
     if (!value) return json_integer(number);
     CLEANUP(freep) char *name = strdup(value->name);
     if (!name) return NULL;

@@ -154,7 +154,8 @@ void render_status(FILE *stream, RenderStyle style, const Tb__Status *status) {
     printable_text(stream, status->software);
     fprintf(stream, "  up %s  config %" PRIu64 "%s\n", uptime, status->config_generation,
             status->draining ? "  DRAINING" : "");
-    fprintf(stream, "connections %" PRIu32 "  queued %" PRIu32 "/%" PRIu32 "  running %" PRIu32 "\n",
+    fprintf(stream,
+            "connections %" PRIu32 "  queued %" PRIu32 "/%" PRIu32 "  running %" PRIu32 "\n",
             status->connections, status->queued, status->queue_max, status->running);
     fprintf(stream,
             "accepted %" PRIu64 "  passed %" PRIu64 "  failed %" PRIu64 "  infrastructure %" PRIu64

@@ -1,6 +1,6 @@
-/* Render text: what people and line-based scripts read. The first line about a job begins at the left
- * margin and is ours alone: whatever generated code or a daemon chose is indented behind it and made
- * printable. */
+/* Render text: what people and line-based scripts read. The first line about a job begins at the
+ * left margin and is ours alone: whatever generated code or a daemon chose is indented behind it
+ * and made printable. */
 #pragma once
 
 #include <stdbool.h>

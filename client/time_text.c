@@ -69,7 +69,8 @@ bool time_text_parse_since(const char *text, uint64_t now_ms, uint64_t *ret_sinc
 void time_text_format(uint64_t wall_ms, char ret_text[TIME_TEXT_BYTES]) {
     const time_t seconds = (time_t)(wall_ms / MS_PER_S);
     struct tm utc;
-    if (!gmtime_r(&seconds, &utc) || !strftime(ret_text, TIME_TEXT_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc))
+    if (!gmtime_r(&seconds, &utc) ||
+        !strftime(ret_text, TIME_TEXT_BYTES, "%Y-%m-%dT%H:%M:%SZ", &utc))
         snprintf(ret_text, TIME_TEXT_BYTES, "%" PRIu64 " ms", wall_ms);
 }
 

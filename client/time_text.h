@@ -6,8 +6,8 @@
 
 enum { TIME_TEXT_BYTES = 40 };
 
-/* `90s`, `15m`, `2h`, `7d` before now, or `2030-01-31`, `2030-01-31T12:00`, `2030-01-31T12:00:00`, in
- * UTC, with or without a Z. Times are ms since the epoch; the output is untouched when false. */
+/* `90s`, `15m`, `2h`, `7d` before now, or `2030-01-31`, `2030-01-31T12:00`, `2030-01-31T12:00:00`,
+ * in UTC, with or without a Z. Times are ms since the epoch; the output is untouched when false. */
 bool time_text_parse_since(const char *text, uint64_t now_ms, uint64_t *ret_since_ms);
 /* `2030-01-31T12:00:00Z` */
 void time_text_format(uint64_t wall_ms, char ret_text[TIME_TEXT_BYTES]);

@@ -1,5 +1,5 @@
-/* Transport: a stream of bytes to the daemon of this machine. Knows addresses and who answers there,
- * nothing of frames. Reading and writing never block; waiting always has a deadline. */
+/* Transport: a stream of bytes to the daemon of this machine. Knows addresses and who answers
+ * there, nothing of frames. Reading and writing never block; waiting always has a deadline. */
 #pragma once
 
 #include <stdbool.h>

@@ -20,10 +20,10 @@ typedef struct Verdicts {
 
 static int write_accepted(const Verdicts *verdicts, const BatchJob *job) {
     if (verdicts->json)
-        return render_json_write(
-            stdout, json_pack("{s:o, s:s, s:b}", "file",
-                              render_json_bytes(job->name, strlen(job->name)), "job_id",
-                              job->job_id, "known", (int)job->known));
+        return render_json_write(stdout,
+                                 json_pack("{s:o, s:s, s:b}", "file",
+                                           render_json_bytes(job->name, strlen(job->name)),
+                                           "job_id", job->job_id, "known", (int)job->known));
     printable_text(stdout, job->name);
     fputs(": SUBMITTED: ", stdout);
     printable_text(stdout, job->job_id);
@@ -42,8 +42,8 @@ static void report(const BatchJob *job, void *context) {
     int r;
     if (job->verdict) {
         r = write_verdict(verdicts, job);
-        verdicts->status =
-            exit_status_worse(verdicts->status, exit_status_of_kind(job->verdict->kind));
+        verdicts->status = exit_status_worse(verdicts->status,
+                                             exit_status_of_kind(job->verdict->kind));
     } else {
         r = write_accepted(verdicts, job);
     }

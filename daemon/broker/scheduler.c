@@ -265,14 +265,16 @@ static void run_again(Scheduler *scheduler, Job *job) {
     set_deadline(job);
 }
 
-/* True when the run's verdict is final; false when the job must run again for its repeats. */
-static bool repeats_are_done(Job *job, Verdict *verdict, Facts **spare) {
+/* True when the run's verdict is final; false when the job must run again for its repeats. Then the
+ * first run's facts stay with the job, to compare with, and so do the crashes so far. */
+static bool repeats_are_done(Job *job, Verdict *verdict) {
     job->runs_done++;
-    if (verdict->kind == VERDICT_PASSED && job->runs_done < job->spec.repeats) {
-        if (!job->first_run) *spare = TAKE(verdict->facts);
-        return false;
-    }
-    return true;
+    if (verdict->kind != VERDICT_PASSED || job->runs_done >= job->spec.repeats) return true;
+    if (!job->first_run) job->first_run = TAKE(verdict->facts);
+    job->crashes = TAKE(verdict->native_crashes);
+    job->n_crashes = verdict->n_native_crashes;
+    verdict->n_native_crashes = 0;
+    return false;
 }
 
 static int judge(Job *job, Facts **facts, Verdict **ret_verdict) {
@@ -307,7 +309,7 @@ static void on_result(Scheduler *scheduler, Pool *pool, Job *job, Facts **result
         scheduler_end(scheduler, job, CODE_OUT_OF_MEMORY, "out of memory");
         return;
     }
-    if (repeats_are_done(job, verdict, &job->first_run))
+    if (repeats_are_done(job, verdict))
         finish(scheduler, job, &verdict);
     else
         run_again(scheduler, job);
@@ -420,7 +422,7 @@ int scheduler_submit(Scheduler *scheduler, JobSpec *spec, const char *peer, Job 
         *ret_known = true;
         return 0;
     }
-    Pool *pool;
+    Pool *pool = NULL;
     int r = admit(scheduler, spec, peer, &pool, ret_refusal);
     if (r != 0) {
         scheduler->totals.refused++;

@@ -59,8 +59,11 @@ def frame(data):
 class Session:
     """One interpreter, from its start to its death."""
 
-    def __init__(self, interpreter, setup):
+    def __init__(self, interpreter, setup, files=(), environ=None):
         self.directory = tempfile.mkdtemp(prefix="tbsandbox-harness-")
+        for name in files:
+            open(os.path.join(self.directory, name), "w").close()
+        environ = dict(variables(self.directory), **(environ or {}))
         pipes = {1: self.pipe(), 2: self.pipe(), 3: self.pipe(), 4: self.pipe()}
         child = {fd: pipes[fd][0 if fd == 3 else 1] for fd in pipes}
         actions = [(os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0)]
@@ -69,9 +72,7 @@ class Session:
         home = os.getcwd()
         os.chdir(self.directory)
         try:
-            self.pid = os.posix_spawn(
-                interpreter, words, variables(self.directory), file_actions=actions
-            )
+            self.pid = os.posix_spawn(interpreter, words, environ, file_actions=actions)
         finally:
             os.chdir(home)
         for fd in child.values():
@@ -160,8 +161,8 @@ class HarnessTests:
     interpreter = None
     version = None
 
-    def start(self, **changes):
-        session = Session(self.interpreter, dict(SETUP, **changes))
+    def start(self, files=(), environ=None, **changes):
+        session = Session(self.interpreter, dict(SETUP, **changes), files, environ)
         self.addCleanup(session.close)
         return session
 
@@ -222,23 +223,23 @@ class HarnessTests:
         self.assertEqual(sorted(os.listdir(f"/proc/{session.pid}/fd")), list("01234"))
         self.assertEqual(len(os.listdir(f"/proc/{session.pid}/task")), 1)
 
-    def test_entries_are_reported(self):
-        session = self.start()
-        ready = session.first_marker()
-
-    def test_directory_that_is_not_writable(self):
-        if os.geteuid() == 0:
-            self.skipTest("root may write everywhere")
-        session = self.start()
-        os.chmod(session.directory, 0o500)
-        self.addCleanup(os.chmod, session.directory, 0o700)
-        self.assertIs(session.first_marker()["writable"], False)
+    def test_what_lies_in_the_directory_is_reported(self):
+        ready = self.start(files=["b", "a"]).first_marker()
+        self.assertEqual((ready["entries"], ready["writable"]), (["a", "b"], True))
+        ready = self.start(files=[".writable"]).first_marker()
+        self.assertEqual((ready["entries"], ready["writable"]), ([".writable"], False))
 
     def test_long_ready_line_is_cut(self):
-        names = [f"no_such_module_{n:03}" for n in range(300)]
-        poisoned = ["x" * 100 + name for name in names]
-        ready = self.start(poisoned_modules=poisoned).first_marker()
-        self.assertEqual(ready["marker"], "ready")
+        environ = {f"V{n}": "\u00e9" * 1000 for n in range(20)}
+        session = self.start(environ=environ)
+        ready = session.first_marker()
+        self.assertEqual((ready["marker"], ready["entries"]), ("ready", []))
+        self.assertTrue(0 < len(ready["environ"]) < 24)
+        self.assertLessEqual(len(session.data["mark"]), 60000)
+
+    def test_bytes_in_the_environment_that_are_no_text(self):
+        ready = self.start(environ={"ODD": b"\xff"}).first_marker()
+        self.assertEqual(ready["environ"]["ODD"], "\udcff")
 
     def test_missing_module_is_unfit(self):
         session = self.start(preload=["json", "no_such_module"])
