@@ -8,6 +8,9 @@
 #include "complain.h"
 #include "transport.h"
 
+/* A daemon that is alive greets at once. */
+enum { GREETING_MS = 10000 };
+
 uint64_t ask_deadline_ms(const Common *common) {
     return clock_mono_ms() + common->wait_ms;
 }

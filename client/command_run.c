@@ -39,17 +39,12 @@ typedef struct Run {
 /* ---- results ---- */
 
 /* A verdict that we made ourselves is never the infrastructure failure that a case expects. */
-static ExitStatus status_of(const Expect *expect, const BatchJob *job, size_t n_differences) {
+static ExitStatus status_of(const BatchJob *job, size_t n_differences) {
     if (!job->is_from_daemon) return EXIT_STATUS_INFRASTRUCTURE;
     if (n_differences == 0) return EXIT_STATUS_PASSED;
-    (void)expect;
     return job->verdict->kind == TB__VERDICT_KIND__INFRASTRUCTURE_FAILURE
                ? EXIT_STATUS_INFRASTRUCTURE
                : EXIT_STATUS_FAILED;
-}
-
-static void write_lines(FILE *stream, const char *indent, const char *lines) {
-    printable_block(stream, indent, lines, strlen(lines), SIZE_MAX);
 }
 
 static void write_text(const Run *run, const char *suite, const BatchJob *job, bool ok,
@@ -62,9 +57,8 @@ static void write_text(const Run *run, const char *suite, const BatchJob *job, b
     printable_text(stdout, job->name);
     fputc('\n', stdout);
     if (ok) return;
-    write_lines(stdout, "  ", differences);
-    fputs("  the verdict:\n", stdout);
-    render_verdict(stdout, run->style, "  ", job->verdict);
+    printable_block(stdout, "  ", differences, strlen(differences), SIZE_MAX);
+    render_verdict_details(stdout, run->style, job->verdict);
 }
 
 static json_t *json_lines(const char *lines) {
@@ -120,7 +114,7 @@ static int report_case(Run *run, const BatchJob *job) {
     size_t n_differences = 0;
     const int r = compare(&suite_case->expect, job, &n_differences, &differences);
     if (r < 0) return error_fold(r);
-    const ExitStatus status = status_of(&suite_case->expect, job, n_differences);
+    const ExitStatus status = status_of(job, n_differences);
     const bool ok = status == EXIT_STATUS_PASSED;
     run->status = exit_status_worse(run->status, status);
     *(ok ? &run->n_passed : &run->n_failed) += 1;

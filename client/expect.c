@@ -233,13 +233,14 @@ static void compare_equal(Comparison *comparison, const char *what, const char *
     fprintf(stream, "; they differ at byte %zu\n", at);
 }
 
+static bool has_text(ProtobufCBinaryData bytes, const char *text) {
+    return bytes.len && memmem(bytes.data, bytes.len, text, strlen(text)) != NULL;
+}
+
 /* Head and tail are searched one by one when something is left out between them. */
 static bool holds(const Tb__Output *output, ProtobufCBinaryData joined, const char *text) {
-    const size_t n_bytes = strlen(text);
-    if (output_omitted_bytes(output) == 0)
-        return memmem(joined.data, joined.len, text, n_bytes) != NULL;
-    return memmem(output->head.data, output->head.len, text, n_bytes) ||
-           memmem(output->tail.data, output->tail.len, text, n_bytes);
+    if (output_omitted_bytes(output) == 0) return has_text(joined, text);
+    return has_text(output->head, text) || has_text(output->tail, text);
 }
 
 static void write_sought(Comparison *comparison, const char *what, const char *verb,

@@ -27,6 +27,8 @@ struct DoctorRun {
     Pool *pool;
     size_t n_checks;
     size_t n_open;
+    unsigned epoch; /* of the pool when it began */
+    bool cut_short; /* the circuit opened and turned probes away */
     List waiters;
     Probe *probes;
     DoctorCheck *checks;
@@ -78,6 +80,12 @@ static bool shows_evidence(const DoctorProgram *program, const Verdict *verdict)
                   strlen(program->evidence));
 }
 
+static bool has_failure(const Verdict *verdict, Code code) {
+    for (size_t i = 0; i < verdict->failures.n_items; i++)
+        if (verdict->failures.items[i].code == code) return true;
+    return false;
+}
+
 /* The child must have been seen to start: a failure for another reason proves nothing. */
 static bool is_as_expected(const DoctorProgram *program, const Verdict *verdict) {
     if (verdict->kind != program->kind || !verdict->child_started) return false;
@@ -87,9 +95,7 @@ static bool is_as_expected(const DoctorProgram *program, const Verdict *verdict)
     if (program->failure == CODE_EXITED &&
         (!verdict->facts || verdict->facts->exit_code != program->exit_code))
         return false;
-    for (size_t i = 0; i < verdict->failures.n_items; i++)
-        if (verdict->failures.items[i].code == program->failure) return true;
-    return false;
+    return has_failure(verdict, program->failure);
 }
 
 /* ---- the run ---- */
@@ -107,27 +113,35 @@ static void tell_waiters(DoctorRun *run) {
     }
 }
 
+static void note_outcome(const DoctorRun *run) {
+    const DoctorCheck *wrong = first_wrong(run);
+    if (!wrong) {
+        pool_note(run->pool, HEALTH_EVENT_TEST_PASSED, NULL);
+        return;
+    }
+    char diagnosis[3 * DOCTOR_TEXT_BYTES];
+    snprintf(diagnosis, sizeof diagnosis, "self-test %s: expected %s, saw %s", wrong->name,
+             wrong->expected, wrong->seen);
+    pool_note(run->pool, HEALTH_EVENT_TEST_FAILED, diagnosis);
+}
+
+/* A run that was cut short, or that began with another profile, says nothing about this one: when
+ * there is an environment, its owner may start the next. */
 static void conclude(DoctorRun *run) {
     Pool *pool = run->pool;
-    const DoctorCheck *wrong = first_wrong(run);
+    const bool says_nothing = run->cut_short || run->epoch != pool->epoch;
     pool->doctor = NULL;
-    char diagnosis[3 * DOCTOR_TEXT_BYTES];
-    if (wrong)
-        snprintf(diagnosis, sizeof diagnosis, "self-test %s: expected %s, saw %s", wrong->name,
-                 wrong->expected, wrong->seen);
-    /* A circuit that opened meanwhile has a better diagnosis than the probes it turned away. */
-    if (wrong && pool->health.state != HEALTH_UNHEALTHY)
-        pool_note(pool, HEALTH_EVENT_TEST_FAILED, diagnosis);
-    else if (!wrong)
-        pool_note(pool, HEALTH_EVENT_TEST_PASSED, NULL);
+    if (!says_nothing) note_outcome(run);
     tell_waiters(run);
     run_free(run);
+    if (says_nothing && pool_ready(pool)) pool->owner.changed(pool, POOL_READY, pool->owner.data);
 }
 
 static void on_probe(Job *job, void *data) {
     const Probe *probe = data;
     DoctorRun *run = probe->run;
     describe_seen(job->verdict, probe->check->seen, sizeof probe->check->seen);
+    if (has_failure(job->verdict, CODE_PROFILE_UNHEALTHY)) run->cut_short = true;
     probe->check->ok = is_as_expected(probe->program, job->verdict);
     if (!probe->check->ok && job->verdict->kind == VERDICT_FAILED &&
         strcmp(probe->check->expected, probe->check->seen) == 0)
@@ -181,6 +195,7 @@ static int new_run(Scheduler *scheduler, Pool *pool, DoctorRun **ret_run) {
     list_init(&run->waiters);
     run->scheduler = scheduler;
     run->pool = pool;
+    run->epoch = pool->epoch;
     run->probes = calloc(doctor_n_programs, sizeof *run->probes);
     run->checks = calloc(doctor_n_programs, sizeof *run->checks);
     if (!run->probes || !run->checks) {

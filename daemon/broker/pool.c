@@ -289,6 +289,7 @@ int pool_configure(Pool *pool, Config *config, const Profile *profile) {
     }
     log_info("profile %s changed: its environments are made anew", profile->name);
     event_del(pool->retry);
+    pool->epoch++;
     health_init(&pool->health, health_policy(config));
     close_idle(pool);
     pool->owner.changed(pool, POOL_HEALTH, pool->owner.data);

@@ -47,7 +47,8 @@ struct Pool {
     uint64_t fill_failures_total;
     uint64_t samples[POOL_SAMPLES]; /* of the latest interpreter starts */
     size_t n_samples, next_sample;
-    bool stopping;            /* makes no more environments */
+    bool stopping;  /* makes no more environments */
+    unsigned epoch; /* counts changes of the profile: a self-test of an older one says nothing */
     struct DoctorRun *doctor; /* the self-test that is running, or NULL */
     List link;
 };

@@ -274,8 +274,18 @@ static const struct {
     [REQUEST_RELOAD] = {on_reload, true},
 };
 
+/* Asked anew each time: a reload may have taken rights away. */
+static bool check_access(Session *session) {
+    const Broker *broker = session->broker;
+    session->is_admin = peer_rule_admits(broker->admin_rule, &session->peer);
+    return session->is_admin || peer_rule_admits(broker->submit_rule, &session->peer);
+}
+
 static void handle(Session *session, Request *request) {
-    if (!session->greeted && request->kind != REQUEST_HELLO) {
+    if (!check_access(session)) {
+        refuse(session, request->id, REFUSE_PERMISSION_DENIED, "access: no longer names this user");
+        connection_finish(session->connection);
+    } else if (!session->greeted && request->kind != REQUEST_HELLO) {
         refuse(session, request->id, REFUSE_HELLO_REQUIRED, "Hello comes first");
         connection_finish(session->connection);
     } else if (handlers[request->kind].needs_admin && !session->is_admin) {
@@ -341,7 +351,6 @@ int session_new(Broker *broker, int fd, Peer *peer, Session **ret_session) {
     list_init(&session->link);
     list_init(&session->followed);
     list_init(&session->consults);
-    session->is_admin = peer_rule_admits(broker->admin_rule, peer);
     const ConnectionLimits limits = {
         .max_frame_bytes = broker->config->max_frame_bytes,
         .max_unsent_bytes = broker->config->max_unsent_bytes,
