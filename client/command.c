@@ -11,8 +11,8 @@ enum { MAX_WAIT_S = 7 * 86400, MS = 1000 };
 
 static const Option common_options[] = {
     {"socket", OPTION_TEXT, offsetof(Common, socket), "PATH", "the daemon's socket", 0, 0, NULL},
-    {"wait-s", OPTION_SECONDS, offsetof(Common, wait_ms), "S",
-     "wait at most S seconds in all (default: see below)", 1, (uint64_t)MAX_WAIT_S *MS, NULL},
+    {"wait-s", OPTION_SECONDS, offsetof(Common, wait_ms), "S", "wait at most S seconds in all", 1,
+     (uint64_t)MAX_WAIT_S *MS, NULL},
     {"json", OPTION_FLAG, offsetof(Common, json), NULL, "print JSON, one object per line", 0, 0,
      NULL},
     {"help", OPTION_FLAG, offsetof(Common, help), NULL, "explain and exit", 0, 0, NULL},

@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
+#include "expect.h"
 #include "printable.h"
 #include "time_text.h"
 
@@ -17,37 +18,6 @@ static const char *state_name(Tb__JobState state) {
     default:
         return "unknown";
     }
-}
-
-static const char *kind_name(const Tb__Verdict *verdict) {
-    if (!verdict) return "-";
-    switch (verdict->kind) {
-    case TB__VERDICT_KIND__PASSED:
-        return "passed";
-    case TB__VERDICT_KIND__FAILED:
-        return "failed";
-    case TB__VERDICT_KIND__INFRASTRUCTURE_FAILURE:
-        return "infrastructure_failure";
-    default:
-        return "unknown";
-    }
-}
-
-static void write_field(FILE *stream, const char *name, const char *text) {
-    if (!text[0]) return;
-    fprintf(stream, "  %s: ", name);
-    printable_text(stream, text);
-    fputc('\n', stream);
-}
-
-static void write_list(FILE *stream, const char *name, char *const *items, size_t n_items) {
-    if (n_items == 0) return;
-    fprintf(stream, "  %s:", name);
-    for (size_t i = 0; i < n_items; i++) {
-        fputc(' ', stream);
-        printable_text(stream, items[i]);
-    }
-    fputc('\n', stream);
 }
 
 /* ---- jobs ---- */
@@ -69,9 +39,9 @@ void render_job(FILE *stream, RenderStyle style, const Tb__Job *job) {
     } else {
         printable_text(stream, job->file_name);
         fprintf(stream, ": %s\n", state_name(job->state));
-        write_field(stream, "job", job->job_id);
+        render_field(stream, "job", job->job_id);
     }
-    write_field(stream, "profile", job->profile);
+    render_field(stream, "profile", job->profile);
     if (job->n_labels) fputs("  labels:", stream);
     write_labels(stream, " ", job->labels, job->n_labels);
     if (job->n_labels) fputc('\n', stream);
@@ -86,7 +56,7 @@ void render_job(FILE *stream, RenderStyle style, const Tb__Job *job) {
 
 static void write_job_row(FILE *stream, RenderStyle style, const Tb__Job *job) {
     char time[TIME_TEXT_BYTES];
-    const char *kind = kind_name(job->verdict);
+    const char *kind = job->verdict ? expect_kind_name(job->verdict->kind) : "-";
     time_text_format(job->submitted_ms, time);
     printable_text(stream, job->job_id);
     fprintf(stream, "  %-8s  ", state_name(job->state));
@@ -142,7 +112,7 @@ static void write_profile_row(FILE *stream, RenderStyle style, const Tb__Profile
     fputc(' ', stream);
     printable_text(stream, profile->version);
     fputc('\n', stream);
-    write_field(stream, "diagnosis", profile->diagnosis);
+    render_field(stream, "diagnosis", profile->diagnosis);
     if (!profile->retry_in_ms) return;
     time_text_format_duration(profile->retry_in_ms, wait);
     fprintf(stream, "  next attempt in: %s\n", wait);
@@ -197,10 +167,10 @@ void render_doctor(FILE *stream, RenderStyle style, const Tb__DoctorReport *repo
         fputs(": ", stream);
         write_ok(stream, style, profile->healthy);
         fputc('\n', stream);
-        write_field(stream, "diagnosis", profile->diagnosis);
-        write_field(stream, "interpreter", profile->interpreter);
-        write_field(stream, "version", profile->version);
-        write_list(stream, "enforced", profile->enforced, profile->n_enforced);
+        render_field(stream, "diagnosis", profile->diagnosis);
+        render_field(stream, "interpreter", profile->interpreter);
+        render_field(stream, "version", profile->version);
+        render_list(stream, "enforced", profile->enforced, profile->n_enforced);
         for (size_t j = 0; j < profile->n_checks; j++)
             write_check(stream, style, profile->checks[j]);
     }

@@ -23,6 +23,10 @@ void render_verdict_details(FILE *stream, RenderStyle style, const Tb__Verdict *
 /* `word` in the colour of the kind. */
 void render_colored(FILE *stream, RenderStyle style, Tb__VerdictKind kind, const char *word);
 
+/* Indented lines `name: text` and `name: item item`; none for what is empty. */
+void render_field(FILE *stream, const char *name, const char *text);
+void render_list(FILE *stream, const char *name, char *const *items, size_t n_items);
+
 /* One job in full. */
 void render_job(FILE *stream, RenderStyle style, const Tb__Job *job);
 /* A table with a head, one line for each job. */

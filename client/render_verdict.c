@@ -77,14 +77,14 @@ static void write_failure(FILE *stream, const Tb__Failure *failure) {
     write_message(stream, failure->message);
 }
 
-static void write_field(FILE *stream, const char *name, const char *text) {
+void render_field(FILE *stream, const char *name, const char *text) {
     if (!text[0]) return;
     fprintf(stream, "  %s: ", name);
     printable_text(stream, text);
     fputc('\n', stream);
 }
 
-static void write_list(FILE *stream, const char *name, char *const *items, size_t n_items) {
+void render_list(FILE *stream, const char *name, char *const *items, size_t n_items) {
     if (n_items == 0) return;
     fprintf(stream, "  %s:", name);
     for (size_t i = 0; i < n_items; i++) {
@@ -165,13 +165,13 @@ static void write_environment(FILE *stream, const Tb__Environment *environment) 
 static void write_facts(FILE *stream, RenderStyle style, const Tb__Verdict *verdict) {
     for (size_t i = 0; i < verdict->n_native_crashes; i++)
         write_crash(stream, verdict->native_crashes[i]);
-    write_field(stream, "job", verdict->job_id);
-    write_list(stream, "stages", verdict->stages, verdict->n_stages);
+    render_field(stream, "job", verdict->job_id);
+    render_list(stream, "stages", verdict->stages, verdict->n_stages);
     write_exit(stream, verdict->exit);
     write_usage(stream, verdict->usage);
     if (verdict->attempts > 1) fprintf(stream, "  attempts: %" PRIu32 "\n", verdict->attempts);
     write_environment(stream, verdict->environment);
-    write_list(stream, "enforced", verdict->enforced, verdict->n_enforced);
+    render_list(stream, "enforced", verdict->enforced, verdict->n_enforced);
     for (size_t i = 0; i < verdict->n_produced; i++) write_produced(stream, verdict->produced[i]);
     if (verdict->kind == TB__VERDICT_KIND__PASSED && !style.show_output) return;
     write_output(stream, style, "stdout", verdict->stdout);

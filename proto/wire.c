@@ -7,7 +7,7 @@
 
 /* Unpacked messages cost more than their bytes; a submission of a few large fields needs little
  * over its size. What goes beyond this is an attack by many tiny fields. */
-enum { UNPACK_FACTOR = 3, UNPACK_SLACK_BYTES = 1 << 20 };
+enum { UNPACK_FACTOR = 3, UNPACK_SLACK_BYTES = 4 << 20 };
 
 typedef struct Budget {
     size_t left_bytes;

@@ -71,7 +71,7 @@ int registry_add(Registry *registry, Job *job) {
 Job *registry_find(const Registry *registry, const char *job_id) {
     Job probe;
     if (strlen(job_id) >= sizeof probe.id) return NULL;
-    strcpy(probe.id, job_id);
+    memcpy(probe.id, job_id, strlen(job_id) + 1);
     Job **found = tfind(&probe, &registry->by_id, compare_ids);
     return found ? *found : NULL;
 }
@@ -79,7 +79,7 @@ Job *registry_find(const Registry *registry, const char *job_id) {
 Job *registry_find_key(const Registry *registry, const char *peer, const char *key) {
     Job probe;
     if (strlen(peer) >= sizeof probe.peer) return NULL;
-    strcpy(probe.peer, peer);
+    memcpy(probe.peer, peer, strlen(peer) + 1);
     probe.spec.idempotency_key = (char *)key;
     Job **found = tfind(&probe, &registry->by_key, compare_keys);
     return found ? *found : NULL;

@@ -9,20 +9,21 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 
-enum { BLOCK_COUNT = 1 << 16, NO_CANARY = UINT16_MAX, SHIFT_MAX = UINT16_MAX };
+enum { BLOCK_COUNT = 1 << 13, SHIFT_MAX = UINT16_MAX };
 
 struct Scanner {
     const CanaryList *canaries;
     size_t shortest_bytes;
     size_t longest_bytes;
     size_t *next; /* of the canaries in one bucket, the longer first; SIZE_MAX ends it */
-    size_t *first;                /* bucket heads, by block */
+    size_t first[BLOCK_COUNT];   /* of each bucket */
     uint16_t shift[BLOCK_COUNT]; /* 0: look into the bucket */
 };
 
-/* The block that ends at `end` (its last byte). With one-byte canaries it is that byte alone. */
+/* The block that ends at `end` (its last byte), hashed: blocks may share a bucket, since what is in it
+ * is compared anyway. With one-byte canaries it is that byte alone. */
 static size_t block_at(const Scanner *scanner, const uint8_t *end) {
-    return scanner->shortest_bytes == 1 ? end[0] : (size_t)end[-1] << 8 | end[0];
+    return scanner->shortest_bytes == 1 ? end[0] : ((size_t)end[-1] << 5 ^ end[0]) % BLOCK_COUNT;
 }
 
 static void add_to_bucket(Scanner *scanner, size_t canary) {
@@ -73,8 +74,7 @@ int scanner_new(const CanaryList *canaries, Scanner **ret_scanner) {
     if (!scanner) return error_origin(-ENOMEM);
     scanner->canaries = canaries;
     scanner->next = malloc(canaries->n_items * sizeof *scanner->next);
-    scanner->first = malloc(BLOCK_COUNT * sizeof *scanner->first);
-    if (!scanner->next || !scanner->first) return error_origin(-ENOMEM);
+    if (!scanner->next) return error_origin(-ENOMEM);
     build(scanner);
     *ret_scanner = TAKE(scanner);
     return 0;
@@ -83,7 +83,6 @@ int scanner_new(const CanaryList *canaries, Scanner **ret_scanner) {
 Scanner *scanner_free(Scanner *scanner) {
     if (!scanner) return NULL;
     free(scanner->next);
-    free(scanner->first);
     free(scanner);
     return NULL;
 }

@@ -104,22 +104,40 @@ START_TEST(a_submission_comes_back_as_it_was) {
 }
 END_TEST
 
-/* Hello{protocol: 1, software: "x"} with request id 5, byte by byte as PROTOCOL.md says. */
-static const uint8_t hello_frame[] = {0, 0, 0, 9, 0x08, 5, 0x12, 5, 0x08, 1, 0x12, 1, 'x'};
+/* The examples of PROTOCOL.md. */
+static const uint8_t hello_frame[] = {0, 0, 0, 9, 0x08, 1, 0x12, 5, 0x08, 1, 0x12, 1, 'x'};
+static const char submit_frame[] = "\0\0\0\x23\x08\2\x52\x1f\x0a\2k1\x12\x09print(1)\n"
+                                   "\x1a\4a.py\x22\6stdlib\x58\1";
+
+static void assert_packs_to(const Tb__Envelope *envelope, const void *expected,
+                            size_t expected_bytes) {
+    CLEANUP(freep) uint8_t *frame = NULL;
+    size_t frame_bytes = 0;
+    ck_assert_int_eq(wire_pack(&envelope->base, &frame, &frame_bytes), 0);
+    ck_assert_uint_eq(frame_bytes, expected_bytes);
+    ck_assert_mem_eq(frame, expected, expected_bytes);
+}
 
 START_TEST(the_bytes_are_those_of_the_protocol) {
     Tb__Hello hello = TB__HELLO__INIT;
     hello.protocol = 1;
     hello.software = (char *)"x";
     Tb__Envelope envelope = TB__ENVELOPE__INIT;
-    envelope.request_id = 5;
+    envelope.request_id = 1;
     envelope.body_case = TB__ENVELOPE__BODY_HELLO;
     envelope.hello = &hello;
-    CLEANUP(freep) uint8_t *frame = NULL;
-    size_t frame_bytes = 0;
-    ck_assert_int_eq(wire_pack(&envelope.base, &frame, &frame_bytes), 0);
-    ck_assert_uint_eq(frame_bytes, sizeof hello_frame);
-    ck_assert_mem_eq(frame, hello_frame, sizeof hello_frame);
+    assert_packs_to(&envelope, hello_frame, sizeof hello_frame);
+
+    Tb__Submit submit = TB__SUBMIT__INIT;
+    submit.idempotency_key = (char *)"k1";
+    submit.code = (ProtobufCBinaryData){9, (uint8_t *)"print(1)\n"};
+    submit.file_name = (char *)"a.py";
+    submit.profile = (char *)"stdlib";
+    submit.follow = true;
+    envelope.request_id = 2;
+    envelope.body_case = TB__ENVELOPE__BODY_SUBMIT;
+    envelope.submit = &submit;
+    assert_packs_to(&envelope, submit_frame, sizeof submit_frame - 1);
 }
 END_TEST
 
@@ -248,7 +266,7 @@ START_TEST(a_large_payload_in_one_field_is_welcome) {
 }
 END_TEST
 
-enum { N_JOBS = 400, N_LABELS = 32 };
+enum { N_JOBS = 1000, N_LABELS = 32 };
 
 /* What a daemon may well answer to List must not be taken for an attack. */
 START_TEST(a_long_list_of_labelled_jobs_is_welcome) {

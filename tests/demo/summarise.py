@@ -1,0 +1,19 @@
+import pandas as pd
+
+orders = pd.read_csv("your_data.csv", parse_dates=["day"])
+orders["units"] = orders["units"].fillna(0).astype(int)
+orders["revenue"] = orders["units"] * orders["unit_price"]
+
+by_region = (
+    orders.groupby("region")
+    .agg(orders=("order_id", "count"), units=("units", "sum"), revenue=("revenue", "sum"))
+    .sort_values("revenue", ascending=False)
+)
+print(by_region.to_string(float_format="{:.2f}".format))
+
+by_month = orders.set_index("day")["revenue"].resample("M").sum()
+print()
+for month, revenue in by_month.items():
+    print(f"{month:%Y-%m}  {revenue:10.2f}")
+
+by_region.to_csv("by_region.csv")
