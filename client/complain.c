@@ -10,6 +10,9 @@
 enum { LINE_BYTES = 2048 };
 
 /* What is named in a message may hold anything: a path, a daemon's reply. */
+static void print_line(const char *lead, const char *format, va_list args)
+    __attribute__((format(printf, 2, 0)));
+
 static void print_line(const char *lead, const char *format, va_list args) {
     char line[LINE_BYTES];
     vsnprintf(line, sizeof line, format, args);

@@ -39,11 +39,12 @@ show() {
 }
 
 show 0 doctor pandas
-for program in *.py; do
+for program in summarise shows_a_customer overwrites_its_input phones_home reaches_the_system \
+    does_not_parse never_ends; do
     wanted=1
-    case $program in good*) wanted=0 ;; esac
-    show "$wanted" submit "$program" --input your_data.csv --protected account \
-        --canary mail-1=tb.gen+leak@example.invalid --timeout 2
+    [ $program != summarise ] || wanted=0
+    show "$wanted" submit $program.py --input orders.csv --protected order_id \
+        --canary customer-23=tb.gen+leak@example.invalid --timeout 2
 done
 echo
 echo "Every verdict above is about code that was seen to start. Now the daemon is stopped:"
@@ -51,7 +52,8 @@ finish
 trap - EXIT
 DAEMON=
 status=0
-"$BUILD/tbclient" submit good*.py --input your_data.csv || status=$?
+echo "\$ tbclient submit summarise.py --input orders.csv"
+"$BUILD/tbclient" submit summarise.py --input orders.csv || status=$?
 echo "(exit status $status)"
 rm -rf "$T"
 [ "$status" = 2 ]

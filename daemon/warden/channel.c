@@ -39,12 +39,6 @@ void ready_report_deinit(ReadyReport *report) {
     *report = (ReadyReport){0};
 }
 
-void invalid_report_deinit(InvalidReport *report) {
-    free(report->detail);
-    free(report->stderr_excerpt);
-    *report = (InvalidReport){0};
-}
-
 int warden_channel_new(int fd, WardenChannel **ret_channel) {
     WardenChannel *channel = calloc(1, sizeof *channel);
     if (!channel || fcntl(fd, F_SETFL, O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 
 #include "verdict/facts.h"
+#include "warden/invalid.h"
 #include "warden/order.h"
 
 typedef struct WardenChannel WardenChannel;
@@ -26,16 +27,7 @@ typedef struct ReadyReport {
     uint64_t spawned_us; /* since the warden's start */
 } ReadyReport;
 
-/* Why an environment gets no job, or lost the one it was handed. */
-typedef struct InvalidReport {
-    Code code;
-    char *detail;         /* one line */
-    char *stderr_excerpt; /* or NULL */
-    bool dispatched;
-} InvalidReport;
-
 void ready_report_deinit(ReadyReport *report);
-void invalid_report_deinit(InvalidReport *report);
 
 /* Takes over fd, a connected stream socket, which becomes non-blocking. 0 or -errno; fd is closed
  * then. */

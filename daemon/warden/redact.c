@@ -50,8 +50,9 @@ Redactor *redactor_free(Redactor *redactor) {
 /* Passes on what is plain up to `end` in the window. */
 static void pass_on(Redactor *redactor, size_t end) {
     if (end <= redactor->covered_bytes) return;
-    redactor->sink(redactor->data, redactor->window + redactor->covered_bytes,
-                   end - redactor->covered_bytes);
+    if (redactor->sink)
+        redactor->sink(redactor->data, redactor->window + redactor->covered_bytes,
+                       end - redactor->covered_bytes);
     redactor->covered_bytes = end;
 }
 
@@ -65,13 +66,16 @@ static void on_found(void *data, size_t index, size_t start) {
     const size_t end = start + canary->value.n_bytes;
     if (end <= redactor->covered_bytes) return; /* inside another one */
     pass_on(redactor, start);
-    redactor->sink(redactor->data, (const uint8_t *)canary->marker, strlen(canary->marker));
+    if (redactor->sink)
+        redactor->sink(redactor->data, (const uint8_t *)canary->marker, strlen(canary->marker));
     redactor->covered_bytes = end;
 }
 
 /* Settles the first n_starts bytes of the window: whatever begins there is known by now. */
 static void settle(Redactor *redactor, size_t n_starts) {
-    scanner_scan(redactor->scanner, redactor->window, redactor->window_bytes, n_starts, NULL,
+    /* Who only wants to know needs to see each canary once. */
+    const bool *skip = redactor->sink ? NULL : redactor->seen;
+    scanner_scan(redactor->scanner, redactor->window, redactor->window_bytes, n_starts, skip,
                  on_found, redactor);
     pass_on(redactor, n_starts);
     memmove(redactor->window, redactor->window + n_starts, redactor->window_bytes - n_starts);
@@ -82,7 +86,7 @@ static void settle(Redactor *redactor, size_t n_starts) {
 
 void redactor_feed(Redactor *redactor, const uint8_t *bytes, size_t n_bytes) {
     if (!redactor->scanner) {
-        redactor->sink(redactor->data, bytes, n_bytes);
+        if (redactor->sink) redactor->sink(redactor->data, bytes, n_bytes);
         return;
     }
     const size_t held_bytes = scanner_longest_bytes(redactor->scanner) - 1;

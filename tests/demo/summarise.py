@@ -11,9 +11,9 @@ by_region = (
 )
 print(by_region.to_string(float_format="{:.2f}".format))
 
-by_month = orders.set_index("day")["revenue"].resample("M").sum()
+by_month = orders.groupby(orders["day"].dt.to_period("M"))["revenue"].sum()
 print()
 for month, revenue in by_month.items():
-    print(f"{month:%Y-%m}  {revenue:10.2f}")
+    print(f"{month}  {revenue:10.2f}")
 
 by_region.to_csv("by_region.csv")

@@ -82,4 +82,7 @@ flood-before-ready start marker
 never-valid randomisation is off
 wrong-environ environment
 same-hash-sample not really random
+abort-before-ready SIGABRT
+garbage-marker marker
+out-of-order marker
 END

@@ -2,12 +2,13 @@
 #include "fake_daemon.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
 
 #include "../../client/commands.h"
 #include "../../client/host.h"
 #include "base/clock.h"
 
-enum { MAX_ARGS = 16, OUTPUT_BYTES = 16384, KILLED = -1 };
+enum { MAX_ARGS = 32, OUTPUT_BYTES = 16384, KILLED = -1 };
 
 static FakeDaemon fake;
 static char out[OUTPUT_BYTES];
@@ -46,7 +47,7 @@ static void run_client_child(int argc, char **argv, const char *out_path, const 
     redirect(out_path, STDOUT_FILENO);
     redirect(err_path, STDERR_FILENO);
     if (host_init() < 0) _exit(99);
-    _exit(command_main(commands, argc, argv));
+    exit(command_main(commands, argc, argv)); /* not _exit: leaks are looked for at exit */
 }
 
 /* Runs `tbclient words…` with the fake's socket; after signal_ms > 0 it gets a SIGINT. */
@@ -200,7 +201,7 @@ START_TEST(unreachable_is_2) {
 END_TEST
 
 START_TEST(unreachable_is_2_for_every_command) {
-    static const char *const commands[] = {"wait j-1", "show j-1", "jobs",  "cancel j-1", "status",
+    static const char *const commands[] = {"wait j-1", "show j-1", "jobs",   "cancel j-1", "status",
                                            "doctor",   "drain",    "resume", "reload"};
     ck_assert_int_eq(run_client("%s", commands[_i]), 2);
     assert_has(err, "INFRASTRUCTURE FAILURE: cannot reach tbsandboxd");
@@ -337,8 +338,9 @@ static const struct {
     FakeScript *script;
     const char *told;
 } faults[] = {
-    {vanish_in_mid_job, "INFRASTRUCTURE FAILURE: tbsandboxd closed the connection; the job goes on, "
-                        "see: tbclient wait j-77\n"},
+    {vanish_in_mid_job,
+     "INFRASTRUCTURE FAILURE: tbsandboxd closed the connection; the job goes on, "
+     "see: tbclient wait j-77\n"},
     {vanish_before_accepting, "INFRASTRUCTURE FAILURE: tbsandboxd closed the connection\n"},
     {garble, "INFRASTRUCTURE FAILURE: the reply cannot be read"},
     {oversize, "INFRASTRUCTURE FAILURE: what answers is not tbsandboxd: it sent a frame of more"},
@@ -602,11 +604,10 @@ START_TEST(run_is_0_for_an_expected_infrastructure_failure) {
 END_TEST
 
 START_TEST(run_takes_a_lost_connection_for_no_expected_failure) {
-    ck_assert_int_eq(
-        run_suite("suite: s\ncases:\n- {name: one, code: x, expect: {verdict: "
-                  "infrastructure_failure}}\n",
-                  vanish_in_mid_job, ""),
-        2);
+    ck_assert_int_eq(run_suite("suite: s\ncases:\n- {name: one, code: x, expect: {verdict: "
+                               "infrastructure_failure}}\n",
+                               vanish_in_mid_job, ""),
+                     2);
     assert_has(out, "NOT OK s: one\n");
     assert_has(out, "tbsandboxd closed the connection");
 }
@@ -628,7 +629,7 @@ START_TEST(run_tells_every_problem_of_a_suite) {
     ck_assert_int_eq(run_client("run %s", path), 64);
     unlink(path);
     snprintf(expected, sizeof expected,
-             "%s:2:1: kases: unknown key\n%s:4:34: cases.expect.vedict: unknown key\n", path, path);
+             "%s:2:1: kases: unknown key\n%s:4:33: cases.expect.vedict: unknown key\n", path, path);
     ck_assert_str_eq(err, expected);
 }
 END_TEST

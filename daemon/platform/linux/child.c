@@ -15,7 +15,7 @@
 #include "base/error.h"
 #include "platform/linux/child_linux.h"
 
-enum { US_PER_S = 1000000, BYTES_PER_KIB = 1024 };
+enum { US_PER_S = 1000000, BYTES_PER_KIB = 1024, FREE_LIMIT_MS = 5000 };
 
 /* What is waited for, in the order in which it is handed out. */
 enum {
@@ -28,20 +28,6 @@ enum {
     WATCH_JOB,
     WATCH_COUNT,
 };
-
-Child *child_free(Child *child) {
-    if (!child) return NULL;
-    if (child->pid > 0) {
-        kill(child->pid, SIGKILL);
-        while (waitpid(child->pid, NULL, 0) < 0 && errno == EINTR) continue;
-    }
-    for (int i = 0; i < CHILD_FD_COUNT; i++) close_fd(child->pipes[i]);
-    close_fd(child->pidfd);
-    close_fd(child->stop_fd);
-    free(child->pending);
-    free(child);
-    return NULL;
-}
 
 int child_feed(Child *child, const void *bytes, size_t n_bytes) {
     const size_t left_bytes = child->pending_bytes - child->pending_done;
@@ -189,4 +175,20 @@ int child_reap(Child *child, uint64_t limit_ms, ChildExit *ret_exit) {
         .peak_memory_bytes = (uint64_t)usage.ru_maxrss * BYTES_PER_KIB,
     };
     return 0;
+}
+
+/* A process that cannot die is left to whoever inherits it: waiting for it would hold us for ever. */
+Child *child_free(Child *child) {
+    if (!child) return NULL;
+    if (child->pid > 0 && child->pidfd >= 0) {
+        ChildExit unused;
+        child_kill(child);
+        (void)child_reap(child, FREE_LIMIT_MS, &unused);
+    }
+    for (int i = 0; i < CHILD_FD_COUNT; i++) close_fd(child->pipes[i]);
+    close_fd(child->pidfd);
+    close_fd(child->stop_fd);
+    free(child->pending);
+    free(child);
+    return NULL;
 }

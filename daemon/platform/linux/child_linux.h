@@ -20,7 +20,7 @@ enum {
 
 struct Child {
     pid_t pid; /* 0 once it is reaped */
-    int pidfd;
+    int pidfd; /* valid while pid is not 0 */
     int channel;                 /* borrowed */
     int stop_fd;                 /* signalfd */
     int pipes[CHILD_FD_COUNT];   /* our ends; -1: none, or at its end */

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
@@ -234,7 +235,12 @@ static int fork_child(Child *child, Start *start) {
     if (pid == 0) run_child(start);
     child->pid = pid;
     child->pidfd = pidfd_open(pid, 0);
-    return child->pidfd >= 0 ? 0 : error_origin(-errno);
+    if (child->pidfd >= 0) return 0;
+    const int error = errno;
+    kill(pid, SIGKILL);
+    waitpid(pid, NULL, 0);
+    child->pid = 0;
+    return error_origin(-error);
 }
 
 static int start_child(Child *child, Start *start, ChildFailure *ret_failure) {

@@ -1,0 +1,44 @@
+#include "warden/cell.h"
+
+#include "base/clock.h"
+#include "base/error.h"
+#include "base/log.h"
+
+enum { REAP_LIMIT_MS = 5000 };
+
+int cell_init(Cell *cell, WardenChannel *channel, Setup *setup) {
+    *cell = (Cell){.setup = *setup, .channel = channel};
+    *setup = (Setup){0};
+    ledger_init(&cell->ledger, &cell->facts);
+    const int r = harness_reader_init(&cell->reader);
+    return r < 0 ? error_fold(r) : 0;
+}
+
+int cell_reap(Cell *cell) {
+    if (cell->is_reaped) return 0;
+    child_kill(cell->child);
+    int r = child_reap(cell->child, REAP_LIMIT_MS, &cell->exit);
+    if (r == CHILD_E_ALIVE) return CELL_E_LEFT;
+    if (r < 0) return error_fold(r);
+    r = tree_kill(NULL, 0, REAP_LIMIT_MS, &cell->usage);
+    if (r == TREE_E_LEFT) return CELL_E_LEFT;
+    if (r < 0) return error_fold(r);
+    cell->is_reaped = true;
+    return 0;
+}
+
+/* What is left afterwards is the broker's to find: it inherits it. */
+void cell_deinit(Cell *cell) {
+    const LogContext context = {NULL, cell->setup.environment_id};
+    int r = cell->child ? cell_reap(cell) : 0;
+    if (r != 0)
+        log_write(LOG_LEVEL_ERROR, context, r < 0 ? r : 0, "not every process could be ended");
+    child_free(cell->child);
+    workdir_free(cell->workdir);
+    r = cell->is_made ? workdir_remove(cell->setup.directory) : 0;
+    if (r < 0)
+        log_write(LOG_LEVEL_ERROR, context, r, "cannot remove %s", cell->setup.directory);
+    harness_reader_deinit(&cell->reader);
+    facts_deinit(&cell->facts);
+    setup_deinit(&cell->setup);
+}

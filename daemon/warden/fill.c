@@ -1,0 +1,211 @@
+#include "warden/fill.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "warden/excerpt.h"
+#include "warden/validate.h"
+
+enum {
+    KEEP_BYTES = 16384,      /* of the head, and of the tail, of its standard error */
+    DRAIN_MAX_BYTES = 1 << 20, /* one fit for a job waits, and writes no more */
+    NS_PER_US = 1000,
+};
+
+/* What is known of an interpreter that has not said it is ready. */
+typedef struct Fill {
+    Cell *cell;
+    InvalidReport *invalid;
+    Keeper errors; /* its standard error */
+    char *error_text;
+    size_t error_bytes;
+} Fill;
+
+static void fill_deinit(Fill *fill) {
+    keeper_deinit(&fill->errors);
+    free(fill->error_text);
+}
+
+/* Head and tail in one piece. */
+static int gather_errors(Fill *fill) {
+    keeper_finish(&fill->errors);
+    const Keeper *errors = &fill->errors;
+    fill->error_text = malloc(errors->head_bytes + errors->tail_bytes + 1);
+    if (!fill->error_text) return error_origin(-ENOMEM);
+    memcpy(fill->error_text, errors->head, errors->head_bytes);
+    memcpy(fill->error_text + errors->head_bytes, errors->tail, errors->tail_bytes);
+    fill->error_bytes = errors->head_bytes + errors->tail_bytes;
+    return 0;
+}
+
+static int start(Fill *fill) {
+    Cell *cell = fill->cell;
+    const Setup *setup = &cell->setup;
+    int r = workdir_make(setup->directory, &cell->workdir);
+    if (r < 0)
+        return invalid_set(fill->invalid, CODE_ENVIRONMENT_INVALID, "cannot make %s: %s",
+                           setup->directory, strerror(-r));
+    cell->is_made = true;
+    const ChildSpec spec = {
+        .interpreter = setup->interpreter,
+        .environment = &setup->environment,
+        .workdir = cell->workdir,
+        .limits = &setup->limits,
+        .channel = warden_channel_fd(cell->channel),
+    };
+    ChildFailure failure;
+    r = child_spawn(&spec, &failure, &cell->child);
+    if (r == CHILD_E_NOT_STARTED)
+        return invalid_set(fill->invalid, CODE_CHILD_NEVER_STARTED, "cannot start %s: %s: %s",
+                           setup->interpreter, failure.step, strerror(failure.error));
+    if (r < 0) return error_fold(r);
+    ledger_note(&cell->ledger, LEDGER_SPAWNED, clock_mono_ns());
+    r = harness_send_setup(cell->child, setup);
+    return r < 0 ? error_fold(r) : 0;
+}
+
+/* It is dead, or as good as dead: what was it about? */
+static int explain_death(Fill *fill) {
+    Cell *cell = fill->cell;
+    int r = cell_reap(cell);
+    if (r == CELL_E_LEFT)
+        return invalid_set(fill->invalid, CODE_NOT_REAPED, "the interpreter does not die");
+    if (r < 0) return error_fold(r);
+    ChildEvent event;
+    while ((r = child_next_rest(cell->child, &event)) == 0)
+        if (event.kind == CHILD_STDERR) keeper_add(&fill->errors, event.bytes, event.n_bytes);
+    if (r < 0) return error_fold(r);
+    r = gather_errors(fill);
+    if (r < 0) return error_fold(r);
+    return invalid_set_death(fill->invalid, &cell->exit, "start marker", fill->error_text,
+                             fill->error_bytes);
+}
+
+static int explain_silence(Fill *fill) {
+    CLEANUP(freep) char *line = NULL;
+    int r = gather_errors(fill);
+    if (r == 0) r = excerpt_useful_line(fill->error_text, fill->error_bytes, &line);
+    if (r == 0) r = invalid_add_excerpt(fill->invalid, fill->error_text, fill->error_bytes);
+    if (r < 0) return error_fold(r);
+    return invalid_set(fill->invalid, CODE_CHILD_NEVER_STARTED,
+                       "hung: no start marker within %" PRIu64 " ms%s%s",
+                       fill->cell->setup.ready_timeout_ms, line ? ": " : "", line ? line : "");
+}
+
+/* What the harness says while it is set up: that it is ready, or why it never will be. */
+static int take_marker(Fill *fill, const ChildEvent *event, HarnessMarker *ret_marker) {
+    HarnessReader *reader = &fill->cell->reader;
+    harness_feed(reader, event->bytes, event->n_bytes);
+    const int r = harness_next(reader, ret_marker);
+    if (r == HARNESS_E_MORE || r < 0) return r;
+    if (r == 0 && ret_marker->kind == HARNESS_READY && reader->n_bytes == 0) return 0;
+    if (r == 0 && ret_marker->kind == HARNESS_UNFIT)
+        invalid_set(fill->invalid, CODE_ENVIRONMENT_INVALID, "%s: %s", ret_marker->step,
+                    ret_marker->error);
+    else
+        invalid_set(fill->invalid, CODE_ENVIRONMENT_INVALID,
+                    "the interpreter's start marker is not what the protocol allows");
+    if (r == 0) harness_marker_deinit(ret_marker);
+    return fill->invalid->detail ? CELL_E_INVALID : error_origin(-ENOMEM);
+}
+
+/* Runs the interpreter up to its `ready`. */
+static int wait_ready(Fill *fill, HarnessMarker *ret_marker) {
+    Cell *cell = fill->cell;
+    const uint64_t deadline_ns =
+        cell->ledger.spawned_ns + cell->setup.ready_timeout_ms * NS_PER_MS;
+    for (;;) {
+        ChildEvent event;
+        int r = child_next(cell->child, deadline_ns, &event);
+        if (r < 0) return error_fold(r);
+        switch (event.kind) {
+        case CHILD_STOP:
+        case CHILD_CHANNEL: /* nothing may come yet but its end */
+            return CELL_E_STOPPED;
+        case CHILD_DEADLINE:
+            return explain_silence(fill);
+        case CHILD_EXITED:
+            return explain_death(fill);
+        case CHILD_STDERR:
+            keeper_add(&fill->errors, event.bytes, event.n_bytes);
+            break;
+        case CHILD_STDOUT:
+            break;
+        case CHILD_MARKER:
+            r = take_marker(fill, &event, ret_marker);
+            if (r != HARNESS_E_MORE) return r;
+            break;
+        }
+    }
+}
+
+/* What set-up printed is no output of a job. */
+static int drop_output(Fill *fill) {
+    ChildEvent event;
+    int r = 0;
+    for (size_t n_bytes = 0; n_bytes < DRAIN_MAX_BYTES; n_bytes += event.n_bytes) {
+        r = child_next_rest(fill->cell->child, &event);
+        if (r != 0) break;
+        if (event.kind == CHILD_MARKER)
+            return invalid_set(fill->invalid, CODE_ENVIRONMENT_INVALID,
+                               "the interpreter says more than that it is ready");
+    }
+    if (r == 0)
+        return invalid_set(fill->invalid, CODE_ENVIRONMENT_INVALID,
+                           "the interpreter writes on after it said it is ready");
+    return r < 0 ? error_fold(r) : 0;
+}
+
+static int make_report(const Cell *cell, const HarnessReady *said, const ChildView *view,
+                       uint64_t started_ns, ReadyReport *report) {
+    report->hash_randomized = said->hash_randomization;
+    report->hash_sample = said->hash_sample;
+    report->spawned_us = (cell->ledger.spawned_ns - started_ns) / NS_PER_US;
+    report->version = strdup(said->version);
+    if (!report->version) return error_origin(-ENOMEM);
+    for (ChildLayer layer = 0; layer < CHILD_LAYER_COUNT; layer++) {
+        const int r = view->layers[layer]
+                          ? text_list_append(&report->enforced, child_layer_name(layer))
+                          : 0;
+        if (r < 0) return error_fold(r);
+    }
+    return 0;
+}
+
+static int check(Fill *fill, const HarnessReady *said, ChildView *ret_view) {
+    Cell *cell = fill->cell;
+    int r = child_observe(cell->child, ret_view);
+    if (r == CHILD_E_GONE) return explain_death(fill);
+    if (r < 0) return error_fold(r);
+    r = validate_layers(&cell->setup, ret_view, fill->invalid);
+    if (r != 0) return r;
+    ledger_note(&cell->ledger, LEDGER_CONFINED, clock_mono_ns());
+    r = validate_ready(&cell->setup, cell->workdir, ret_view, said, fill->invalid);
+    if (r != 0) return r;
+    r = drop_output(fill);
+    if (r != 0) return r;
+    ledger_note(&cell->ledger, LEDGER_VALIDATED, clock_mono_ns());
+    return 0;
+}
+
+int fill_cell(Cell *cell, ReadyReport *ret_ready, InvalidReport *ret_invalid) {
+    const uint64_t started_ns = clock_mono_ns();
+    CLEANUP(fill_deinit) Fill fill = {.cell = cell, .invalid = ret_invalid};
+    CLEANUP(harness_marker_deinit) HarnessMarker marker = {0};
+    CLEANUP(ready_report_deinit) ReadyReport ready = {0};
+    ChildView view;
+    int r = keeper_init(&fill.errors, KEEP_BYTES);
+    if (r == 0) r = start(&fill);
+    if (r == 0) r = wait_ready(&fill, &marker);
+    if (r == 0) r = check(&fill, &marker.ready, &view);
+    if (r == 0) r = make_report(cell, &marker.ready, &view, started_ns, &ready);
+    if (r != 0) return r;
+    *ret_ready = ready;
+    ready = (ReadyReport){0};
+    return 0;
+}

@@ -1,0 +1,62 @@
+#include "warden/invalid.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/text.h"
+#include "verdict/verdict.h"
+#include "warden/excerpt.h"
+
+enum { DETAIL_BYTES = 1024 };
+
+int invalid_set(InvalidReport *report, Code code, const char *format, ...) {
+    char detail[DETAIL_BYTES], *shown;
+    va_list args;
+    va_start(args, format);
+    vsnprintf(detail, sizeof detail, format, args);
+    va_end(args);
+    text_make_printable(detail);
+    const int r = text_sanitize(detail, strlen(detail), &shown);
+    if (r < 0) return error_fold(r);
+    free(report->detail);
+    report->detail = shown;
+    report->code = code;
+    return INVALID_E_REPORTED;
+}
+
+int invalid_add_excerpt(InvalidReport *report, const char *error_text, size_t error_bytes) {
+    char *excerpt;
+    const int r = excerpt_make(error_text, error_bytes, &excerpt);
+    if (r < 0) return error_fold(r);
+    free(report->stderr_excerpt);
+    report->stderr_excerpt = excerpt;
+    return 0;
+}
+
+int invalid_set_death(InvalidReport *report, const ChildExit *exit, const char *marker,
+                      const char *error_text, size_t error_bytes) {
+    CLEANUP(freep) char *line = NULL;
+    int r = excerpt_useful_line(error_text, error_bytes, &line);
+    if (r == 0) r = invalid_add_excerpt(report, error_text, error_bytes);
+    if (r < 0) return error_fold(r);
+    const char *separator = line ? ": " : "", *words = line ? line : "";
+    if (exit->signal)
+        return invalid_set(report, CODE_CHILD_NEVER_STARTED, "killed by %s before its %s%s%s",
+                           verdict_signal_name(exit->signal), marker, separator, words);
+    if (exit->code == 0 && !line)
+        return invalid_set(report, CODE_CHILD_NEVER_STARTED,
+                           "silent: exited 0 with no output before its %s", marker);
+    return invalid_set(report, CODE_CHILD_NEVER_STARTED, "exited %d before its %s%s%s", exit->code,
+                       marker, separator, words);
+}
+
+void invalid_report_deinit(InvalidReport *report) {
+    free(report->detail);
+    free(report->stderr_excerpt);
+    *report = (InvalidReport){0};
+}
