@@ -35,8 +35,10 @@ static int await_reply(Link *link, uint64_t request_id, uint64_t deadline_ms, Tr
         const int r = link_receive(link, deadline_ms, trouble, &envelope);
         if (r) return r;
         if (envelope->request_id != request_id) continue;
-        if (envelope->body_case == TB__ENVELOPE__BODY_ERROR)
-            return link_explain_error(envelope->error, trouble);
+        if (envelope->body_case == TB__ENVELOPE__BODY_ERROR) {
+            link_explain_error(envelope->error, trouble);
+            return TROUBLE_E_TOLD;
+        }
         *ret_reply = TAKE(envelope);
         return 0;
     }

@@ -209,7 +209,7 @@ static uint64_t retry_delay_ms(const Tb__Error *error) {
 
 /* A full daemon is asked again; every other refusal is final. */
 static int on_error(Batch *batch, BatchJob *job, const Tb__Error *error) {
-    Trouble trouble;
+    Trouble trouble = {""};
     link_explain_error(error, &trouble);
     if (error->code != TB__ERROR_CODE__RESOURCE_EXHAUSTED)
         return finish_without(batch, job, trouble.text);

@@ -1,7 +1,7 @@
 /* Canaries: reads ID=VALUE, from a word or from the lines of a file, into a submission. */
 #pragma once
 
-#include "arena.h"
+#include "base/arena.h"
 #include "config/problem.h"
 #include "tbsandbox.pb-c.h"
 #include "trouble.h"

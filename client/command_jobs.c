@@ -6,12 +6,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
 #include "ask.h"
 #include "base/cleanup.h"
 #include "base/clock.h"
 #include "base/error.h"
 #include "complain.h"
+#include "parts.h"
 #include "render_json.h"
 #include "render_text.h"
 #include "time_text.h"
@@ -81,11 +81,11 @@ static bool set_label(char *word, Tb__Label *label) {
 
 static int build_labels(const Settings *settings, Arena *arena, Tb__List *list) {
     const size_t n_labels = settings->labels.n_items;
-    list->labels = arena_alloc(arena, n_labels * sizeof(Tb__Label *));
-    Tb__Label *labels = arena_alloc(arena, n_labels * sizeof *labels);
+    list->labels = arena_take(arena, n_labels, sizeof(Tb__Label *));
+    Tb__Label *labels = arena_take(arena, n_labels, sizeof *labels);
     if (!list->labels || !labels) return error_origin(-ENOMEM);
     for (size_t i = 0; i < n_labels; i++) {
-        char *word = arena_text(arena, settings->labels.items[i]);
+        char *word = parts_text(arena, settings->labels.items[i]);
         if (!word) return error_origin(-ENOMEM);
         if (!set_label(word, &labels[i]))
             return complain_usage(command_jobs.name, "--label takes K=V, not '%s'", word);

@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "arena.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "canaries.h"
 #include "complain.h"
 #include "local_file.h"
+#include "parts.h"
 #include "submission.h"
 #include "verdicts.h"
 
@@ -145,7 +145,7 @@ static int add_label(const char *word, Arena *arena, Tb__Submit *submit, Trouble
 /* What all files have in common. 0, TROUBLE_E_TOLD or -errno. */
 static int build_common(const Settings *settings, Arena *arena, Tb__Submit *submit,
                         Trouble *trouble) {
-    submit->profile = arena_text(arena, settings->profile ? settings->profile : SUBMISSION_PROFILE);
+    submit->profile = parts_text(arena, settings->profile ? settings->profile : SUBMISSION_PROFILE);
     if (!submit->profile) return error_origin(-ENOMEM);
     submit->repeats = settings->repeats;
     int r = settings->timeout_ms ? submission_set_wall_ms(submit, arena, settings->timeout_ms) : 0;
@@ -162,7 +162,7 @@ static int build_common(const Settings *settings, Arena *arena, Tb__Submit *subm
 
 static int build_job(const char *path, const Tb__Submit *shared, Arena *arena, BatchJob *job,
                      Trouble *trouble) {
-    Tb__Submit *submit = arena_alloc(arena, sizeof *submit);
+    Tb__Submit *submit = arena_take(arena, 1, sizeof *submit);
     if (!submit) return error_origin(-ENOMEM);
     *submit = *shared;
     job->name = path;

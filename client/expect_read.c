@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "base/error.h"
-#include "base/text.h"
+#include "parts.h"
 
 /* ---- single values ---- */
 
@@ -97,8 +97,8 @@ static const SuiteKey failure_keys[] = {
 
 static int read_failure(const SuiteReader *reader, const Node *node, const char *path,
                         Expect *expect) {
-    ExpectFailure **failures = arena_grow(reader->arena, expect->failures, expect->n_failures);
-    ExpectFailure *failure = arena_alloc(reader->arena, sizeof *failure);
+    ExpectFailure **failures = parts_grow(reader->arena, expect->failures, expect->n_failures);
+    ExpectFailure *failure = arena_take(reader->arena, 1, sizeof *failure);
     if (!failures || !failure) return error_origin(-ENOMEM);
     expect->failures = failures;
     expect->failures[expect->n_failures++] = failure;
@@ -136,8 +136,8 @@ static const SuiteKey file_keys[] = {
 
 static int read_file(const SuiteReader *reader, const Node *node, const char *path,
                      Expect *expect) {
-    ExpectFile **produced = arena_grow(reader->arena, expect->produced, expect->n_produced);
-    ExpectFile *file = arena_alloc(reader->arena, sizeof *file);
+    ExpectFile **produced = parts_grow(reader->arena, expect->produced, expect->n_produced);
+    ExpectFile *file = arena_take(reader->arena, 1, sizeof *file);
     if (!produced || !file) return error_origin(-ENOMEM);
     const int r = suite_reader_mapping(reader, file_keys, node, path, file);
     if (r < 0) return error_fold(r);

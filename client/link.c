@@ -142,11 +142,14 @@ static int read_payload_length(Link *link, Trouble *trouble) {
 }
 
 static int explain_loss(int r, Trouble *trouble) {
-    if (r == STEP_CLOSED) return trouble_set(trouble, "tbsandboxd closed the connection");
-    return trouble_set(trouble, "the connection to tbsandboxd was lost: %s", strerror(-r));
+    if (r == STEP_CLOSED)
+        trouble_set(trouble, "tbsandboxd closed the connection");
+    else
+        trouble_set(trouble, "the connection to tbsandboxd was lost: %s", strerror(-r));
+    return TROUBLE_E_TOLD;
 }
 
-/* One whole frame. 0, STEP_WOULD_BLOCK (of the caller's enum), or as link_receive. */
+/* Reads on in a frame; *ret_complete says whether it is whole. 0, TROUBLE_E_TOLD or -ENOMEM. */
 static int read_frame(Link *link, bool *ret_complete, Trouble *trouble) {
     *ret_complete = false;
     int r = read_until(link, link->header, WIRE_HEADER_BYTES, &link->header_got);
@@ -165,9 +168,11 @@ static int unpack_frame(Link *link, Trouble *trouble, Tb__Envelope **ret_envelop
     CLEANUP(freep) uint8_t *payload = TAKE(link->payload);
     link->header_got = 0;
     ProtobufCMessage *message = NULL;
-    if (wire_unpack(&tb__envelope__descriptor, payload, link->payload_bytes, &message) != 0)
-        return trouble_set(trouble, "the reply cannot be read; what answers is not tbsandboxd, or "
-                                    "of another version");
+    if (wire_unpack(&tb__envelope__descriptor, payload, link->payload_bytes, &message) != 0) {
+        trouble_set(trouble, "the reply cannot be read; what answers is not tbsandboxd, or of "
+                             "another version");
+        return TROUBLE_E_TOLD;
+    }
     *ret_envelope = (Tb__Envelope *)message;
     return 0;
 }
@@ -191,8 +196,10 @@ int link_receive(Link *link, uint64_t deadline_ms, Trouble *trouble, Tb__Envelop
     const int r = receive_any(link, deadline_ms, trouble, &envelope);
     if (r) return r;
     /* No request has the id 0 but Hello: an error there is about the connection. */
-    if (envelope->request_id == 0 && envelope->body_case == TB__ENVELOPE__BODY_ERROR)
-        return link_explain_error(envelope->error, trouble);
+    if (envelope->request_id == 0 && envelope->body_case == TB__ENVELOPE__BODY_ERROR) {
+        link_explain_error(envelope->error, trouble);
+        return TROUBLE_E_TOLD;
+    }
     *ret_envelope = TAKE(envelope);
     return 0;
 }
@@ -202,12 +209,12 @@ Tb__Envelope *link_message_free(Tb__Envelope *envelope) {
     return NULL;
 }
 
-int link_explain_error(const Tb__Error *error, Trouble *trouble) {
+void link_explain_error(const Tb__Error *error, Trouble *trouble) {
     const ProtobufCEnumValue *value = protobuf_c_enum_descriptor_get_value(
         &tb__error_code__descriptor, (int)error->code);
-    return trouble_set(trouble, "refused: %s (%s)",
-                       error->message[0] ? error->message : "the daemon does not say why",
-                       value ? value->name : "unknown error");
+    trouble_set(trouble, "refused: %s (%s)",
+                error->message[0] ? error->message : "the daemon does not say why",
+                value ? value->name : "unknown error");
 }
 
 /* ---- Hello ---- */

@@ -30,8 +30,8 @@ int link_receive(Link *link, uint64_t deadline_ms, Trouble *trouble, Tb__Envelop
 /* Takes NULL, returns NULL. */
 Tb__Envelope *link_message_free(Tb__Envelope *envelope);
 
-/* Says in `trouble` what the daemon refused. Returns TROUBLE_E_TOLD. */
-int link_explain_error(const Tb__Error *error, Trouble *trouble);
+/* Says in `trouble` what the daemon refused. */
+void link_explain_error(const Tb__Error *error, Trouble *trouble);
 
 static inline void link_closep(Link **link) {
     link_close(*link);

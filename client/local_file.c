@@ -69,9 +69,9 @@ int local_file_read(const char *path, LocalFileKind kind, Arena *arena, Trouble 
     size_t n_bytes = 0;
     r = read_all(fd, path, trouble, &bytes, &n_bytes);
     if (r) return r;
-    uint8_t *content = bytes;
-    r = arena_adopt(arena, TAKE(bytes));
-    if (r < 0) return error_fold(r);
+    uint8_t *content = arena_take(arena, n_bytes, 1);
+    if (!content) return error_origin(-ENOMEM);
+    memcpy(content, bytes, n_bytes);
     *ret_content = (ProtobufCBinaryData){.len = n_bytes, .data = content};
     return 0;
 }

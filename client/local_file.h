@@ -3,7 +3,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "arena.h"
+#include "base/arena.h"
 #include "trouble.h"
 
 typedef enum LocalFileKind {

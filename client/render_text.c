@@ -74,6 +74,7 @@ static void write_job_row(FILE *stream, RenderStyle style, const Tb__Job *job) {
 }
 
 void render_jobs(FILE *stream, RenderStyle style, const Tb__JobList *jobs) {
+    if (jobs->n_jobs == 0) return;
     fprintf(stream, "%-18s  %-8s  %-22s  %-20s  %s\n", "JOB", "STATE", "VERDICT", "SUBMITTED",
             "PROFILE  FILE  LABELS");
     for (size_t i = 0; i < jobs->n_jobs; i++) write_job_row(stream, style, jobs->jobs[i]);

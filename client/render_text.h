@@ -29,7 +29,7 @@ void render_list(FILE *stream, const char *name, char *const *items, size_t n_it
 
 /* One job in full. */
 void render_job(FILE *stream, RenderStyle style, const Tb__Job *job);
-/* A table with a head, one line for each job. */
+/* A table with a head, one line for each job; nothing when there is none. */
 void render_jobs(FILE *stream, RenderStyle style, const Tb__JobList *jobs);
 void render_status(FILE *stream, RenderStyle style, const Tb__Status *status);
 void render_doctor(FILE *stream, RenderStyle style, const Tb__DoctorReport *report);

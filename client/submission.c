@@ -9,14 +9,15 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "parts.h"
 
 enum { KEY_RANDOM_BYTES = 16, TOKEN_MAX_BYTES = 64 };
 
 int submission_add_input(Tb__Submit *submit, Arena *arena, const char *name,
                          ProtobufCBinaryData content) {
-    Tb__InputFile **inputs = arena_grow(arena, submit->inputs, submit->n_inputs);
-    Tb__InputFile *input = arena_alloc(arena, sizeof *input);
-    char *copy = arena_text(arena, name);
+    Tb__InputFile **inputs = parts_grow(arena, submit->inputs, submit->n_inputs);
+    Tb__InputFile *input = arena_take(arena, 1, sizeof *input);
+    char *copy = parts_text(arena, name);
     if (!inputs || !input || !copy) return error_origin(-ENOMEM);
     *input = (Tb__InputFile)TB__INPUT_FILE__INIT;
     input->name = copy;
@@ -27,8 +28,8 @@ int submission_add_input(Tb__Submit *submit, Arena *arena, const char *name,
 }
 
 int submission_add_protected(Tb__Submit *submit, Arena *arena, const char *column) {
-    char **columns = arena_grow(arena, submit->protected_columns, submit->n_protected_columns);
-    char *copy = arena_text(arena, column);
+    char **columns = parts_grow(arena, submit->protected_columns, submit->n_protected_columns);
+    char *copy = parts_text(arena, column);
     if (!columns || !copy) return error_origin(-ENOMEM);
     submit->protected_columns = columns;
     submit->protected_columns[submit->n_protected_columns++] = copy;
@@ -36,9 +37,9 @@ int submission_add_protected(Tb__Submit *submit, Arena *arena, const char *colum
 }
 
 int submission_add_canary(Tb__Submit *submit, Arena *arena, const char *id, const char *value) {
-    Tb__Canary **canaries = arena_grow(arena, submit->canaries, submit->n_canaries);
-    Tb__Canary *canary = arena_alloc(arena, sizeof *canary);
-    char *id_copy = arena_text(arena, id), *value_copy = arena_text(arena, value);
+    Tb__Canary **canaries = parts_grow(arena, submit->canaries, submit->n_canaries);
+    Tb__Canary *canary = arena_take(arena, 1, sizeof *canary);
+    char *id_copy = parts_text(arena, id), *value_copy = parts_text(arena, value);
     if (!canaries || !canary || !id_copy || !value_copy) return error_origin(-ENOMEM);
     *canary = (Tb__Canary)TB__CANARY__INIT;
     canary->id = id_copy;
@@ -49,9 +50,9 @@ int submission_add_canary(Tb__Submit *submit, Arena *arena, const char *id, cons
 }
 
 int submission_add_label(Tb__Submit *submit, Arena *arena, const char *key, const char *value) {
-    Tb__Label **labels = arena_grow(arena, submit->labels, submit->n_labels);
-    Tb__Label *label = arena_alloc(arena, sizeof *label);
-    char *key_copy = arena_text(arena, key), *value_copy = arena_text(arena, value);
+    Tb__Label **labels = parts_grow(arena, submit->labels, submit->n_labels);
+    Tb__Label *label = arena_take(arena, 1, sizeof *label);
+    char *key_copy = parts_text(arena, key), *value_copy = parts_text(arena, value);
     if (!labels || !label || !key_copy || !value_copy) return error_origin(-ENOMEM);
     *label = (Tb__Label)TB__LABEL__INIT;
     label->key = key_copy;
@@ -62,7 +63,7 @@ int submission_add_label(Tb__Submit *submit, Arena *arena, const char *key, cons
 }
 
 int submission_set_wall_ms(Tb__Submit *submit, Arena *arena, uint64_t wall_ms) {
-    Tb__Limits *limits = arena_alloc(arena, sizeof *limits);
+    Tb__Limits *limits = arena_take(arena, 1, sizeof *limits);
     if (!limits) return error_origin(-ENOMEM);
     *limits = (Tb__Limits)TB__LIMITS__INIT;
     limits->wall_ms = wall_ms;
@@ -74,7 +75,7 @@ int submission_set_file_name(Tb__Submit *submit, Arena *arena, const char *path,
                              const char *fallback) {
     const char *slash = strrchr(path, '/');
     const char *name = slash ? slash + 1 : path;
-    char *copy = arena_text(arena, text_is_file_name(name) ? name : fallback);
+    char *copy = parts_text(arena, text_is_file_name(name) ? name : fallback);
     if (!copy) return error_origin(-ENOMEM);
     submit->file_name = copy;
     return 0;
@@ -84,7 +85,7 @@ int submission_set_key(Tb__Submit *submit, Arena *arena) {
     if (sodium_init() < 0) return error_origin(-ENOSYS);
     uint8_t random[KEY_RANDOM_BYTES];
     randombytes_buf(random, sizeof random);
-    char *key = arena_alloc(arena, 2 * sizeof random + 1);
+    char *key = arena_take(arena, 2 * sizeof random + 1, 1);
     if (!key) return error_origin(-ENOMEM);
     sodium_bin2hex(key, 2 * sizeof random + 1, random, sizeof random);
     submit->idempotency_key = key;

@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-#include "arena.h"
+#include "base/arena.h"
 #include "tbsandbox.pb-c.h"
 #include "trouble.h"
 

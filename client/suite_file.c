@@ -10,6 +10,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "expect_read.h"
+#include "parts.h"
 #include "submission.h"
 #include "suite_reader.h"
 
@@ -57,7 +58,7 @@ static int read_input_base64(const SuiteReader *reader, const Node *node, const 
     const char *text;
     input->n_contents++;
     if (!node_read_text(node, path, reader->problems, &text)) return 0;
-    uint8_t *bytes = arena_alloc(reader->arena, strlen(text));
+    uint8_t *bytes = arena_take(reader->arena, strlen(text), 1);
     if (!bytes) return error_origin(-ENOMEM);
     if (sodium_base642bin(bytes, strlen(text), text, strlen(text), " \t\r\n", &input->content.len,
                           NULL, sodium_base64_VARIANT_ORIGINAL) != 0)
@@ -148,7 +149,7 @@ static int read_profile(const SuiteReader *reader, const Node *node, const char 
     Tb__Submit *submit = target;
     const char *name;
     if (!node_read_text(node, path, reader->problems, &name)) return 0;
-    char *copy = arena_text(reader->arena, name);
+    char *copy = parts_text(reader->arena, name);
     if (!copy) return error_origin(-ENOMEM);
     submit->profile = copy;
     return 0;
@@ -319,7 +320,7 @@ static int read_cases(const SuiteReader *reader, const Node *node, const Tb__Sub
                     "expected 1 to %d cases, found %zu", SUITE_FILE_MAX_CASES, node->n_items);
         return 0;
     }
-    suite->cases = arena_alloc(reader->arena, node->n_items * sizeof *suite->cases);
+    suite->cases = arena_take(reader->arena, node->n_items, sizeof *suite->cases);
     if (!suite->cases) return error_origin(-ENOMEM);
     suite->n_cases = node->n_items;
     for (size_t i = 0; i < node->n_items; i++) {
@@ -337,7 +338,7 @@ static int read_suite(const SuiteReader *reader, const Node *root, SuiteFile *su
     if (!node_get(root, "suite"))
         problem_add(reader->problems, root->line, root->column, "suite", "the suite has no name");
     Tb__Submit defaults = TB__SUBMIT__INIT;
-    defaults.profile = arena_text(reader->arena, SUBMISSION_PROFILE);
+    defaults.profile = parts_text(reader->arena, SUBMISSION_PROFILE);
     if (!defaults.profile) return error_origin(-ENOMEM);
     if (reading.defaults)
         r = suite_reader_mapping(reader, default_keys, reading.defaults, "defaults", &defaults);

@@ -2,7 +2,7 @@
  * YAML. Reads and checks; runs nothing. */
 #pragma once
 
-#include "arena.h"
+#include "base/arena.h"
 #include "config/problem.h"
 #include "expect.h"
 #include "tbsandbox.pb-c.h"

@@ -9,6 +9,7 @@
 #include "base/error.h"
 #include "base/text.h"
 #include "local_file.h"
+#include "parts.h"
 
 enum { PATH_BYTES = 256 };
 
@@ -49,7 +50,7 @@ int suite_reader_text(const SuiteReader *reader, const Node *node, const char *p
                       const char **target) {
     const char *text;
     if (!node_read_text(node, path, reader->problems, &text)) return 0;
-    const char *copy = arena_text(reader->arena, text);
+    const char *copy = parts_text(reader->arena, text);
     if (!copy) return error_origin(-ENOMEM);
     *target = copy;
     return 0;
@@ -59,8 +60,8 @@ static int append_text(const SuiteReader *reader, const Node *node, const char *
                        char ***target, size_t *n_target) {
     const char *text;
     if (!node_read_text(node, path, reader->problems, &text)) return 0;
-    char *copy = arena_text(reader->arena, text);
-    char **items = arena_grow(reader->arena, *target, *n_target);
+    char *copy = parts_text(reader->arena, text);
+    char **items = parts_grow(reader->arena, *target, *n_target);
     if (!copy || !items) return error_origin(-ENOMEM);
     items[(*n_target)++] = copy;
     *target = items;

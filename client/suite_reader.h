@@ -9,7 +9,7 @@
 
 #include <protobuf-c/protobuf-c.h>
 
-#include "arena.h"
+#include "base/arena.h"
 #include "config/document.h"
 
 typedef struct SuiteReader {

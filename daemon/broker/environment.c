@@ -219,12 +219,22 @@ static void finish(Environment *env) {
     report(env, REPORT_GONE, NULL);
 }
 
+static void on_close_deadline(Environment *env) {
+    if (env->has_exited) {
+        finish(env);
+        return;
+    }
+    log_write(LOG_LEVEL_WARNING, log_context(env), 0, "the warden does not end: killed");
+    env->needs_cleaning = true;
+    process_kill(env->pid);
+}
+
 static void on_deadline(evutil_socket_t fd, short what, void *data) {
     (void)fd;
     (void)what;
     Environment *env = data;
-    if (env->state == ENVIRONMENT_CLOSING && env->has_exited) {
-        finish(env);
+    if (env->state == ENVIRONMENT_CLOSING) {
+        on_close_deadline(env);
         return;
     }
     if (env->has_exited || env->channel_ended) {
@@ -233,10 +243,6 @@ static void on_deadline(evutil_socket_t fd, short what, void *data) {
     }
     env->needs_cleaning = true;
     process_kill(env->pid);
-    if (env->state == ENVIRONMENT_CLOSING) {
-        log_write(LOG_LEVEL_WARNING, log_context(env), 0, "the warden does not end: killed");
-        return;
-    }
     report_fault(env, CODE_WARDEN_LOST, "the warden did not answer within its deadline", NULL,
                  env->state == ENVIRONMENT_BUSY);
 }

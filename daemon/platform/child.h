@@ -50,7 +50,8 @@ enum {
     CHILD_E_GONE = 1,        /* child_observe, child_limit: it is dead */
 };
 
-/* Starts the interpreter with the bootstrap that reads frames. 0, CHILD_E_NOT_STARTED, or -errno. */
+/* Starts the interpreter with the bootstrap that reads frames. 0, CHILD_E_NOT_STARTED, or -errno.
+ */
 int child_spawn(const ChildSpec *spec, ChildFailure *ret_failure, Child **ret_child);
 /* Kills and reaps it if that was not done. Takes NULL, returns NULL. */
 Child *child_free(Child *child);

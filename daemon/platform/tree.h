@@ -1,6 +1,6 @@
 /* Tree: every process that descends from the calling one, however it hid: in sessions of its own,
- * orphaned, stopped. The caller inherits orphans (process_become_reaper). Never signals a process that it
- * has not just seen to be a descendant. */
+ * orphaned, stopped. The caller inherits orphans (process_become_reaper). Never signals a process
+ * that it has not just seen to be a descendant. */
 #pragma once
 
 #include <stddef.h>

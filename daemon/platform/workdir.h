@@ -1,13 +1,12 @@
-/* Workdir: the directory of one environment: private, with work/ inside, which is the interpreter's.
- * What lies in work/ is hostile once a job ran there: it is opened one component at a time, links
- * are never followed, and only regular files are ever opened. Never decides what a file means. */
+/* Workdir: the directory of one environment: private, with work/ inside, which is the
+ * interpreter's. What lies in work/ is hostile once a job ran there: it is opened one component at
+ * a time, links are never followed, and only regular files are ever opened. Never decides what a
+ * file means. */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-
-enum { WORKDIR_MAX_DEPTH = 32 }; /* what a walk descends into */
 
 typedef struct Workdir Workdir;
 
@@ -51,22 +50,25 @@ int workdir_open(const Workdir *workdir, const char *name, WorkdirFile *ret_file
 int workdir_read(const WorkdirFile *file, void *buffer, size_t buffer_bytes, size_t *ret_n_bytes);
 void workdir_file_deinit(WorkdirFile *file);
 
-/* A pass over everything in work/, each directory before what it holds. */
+/* A pass over everything in work/, each directory before what it holds, however deep. */
 typedef struct WorkdirWalk WorkdirWalk;
 
 typedef struct WorkdirEntry {
     const char *path;   /* relative to work/; valid until the next step */
+    const char *name;   /* its last component */
     const char *target; /* of a symbolic link; otherwise NULL */
     WorkdirFile file;   /* the caller's to deinit */
-    bool is_too_deep;   /* a directory that is not descended into */
 } WorkdirEntry;
 
-/* Documented result of workdir_walk_next. */
-enum { WORKDIR_E_END = 1 };
+/* Documented results of workdir_walk_next. */
+enum {
+    WORKDIR_E_END = 1,
+    WORKDIR_E_CUT = 2, /* the end as well: there was more than max_entries */
+};
 
 /* Borrows the workdir; the caller frees the walk. 0 or -errno. */
-int workdir_walk_new(const Workdir *workdir, WorkdirWalk **ret_walk);
-/* 0, WORKDIR_E_END, or -errno. */
+int workdir_walk_new(const Workdir *workdir, size_t max_entries, WorkdirWalk **ret_walk);
+/* 0, WORKDIR_E_END, WORKDIR_E_CUT, or -errno. */
 int workdir_walk_next(WorkdirWalk *walk, WorkdirEntry *ret_entry);
 /* Takes NULL, returns NULL. */
 WorkdirWalk *workdir_walk_free(WorkdirWalk *walk);

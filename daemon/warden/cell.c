@@ -36,8 +36,7 @@ void cell_deinit(Cell *cell) {
     child_free(cell->child);
     workdir_free(cell->workdir);
     r = cell->is_made ? workdir_remove(cell->setup.directory) : 0;
-    if (r < 0)
-        log_write(LOG_LEVEL_ERROR, context, r, "cannot remove %s", cell->setup.directory);
+    if (r < 0) log_write(LOG_LEVEL_ERROR, context, r, "cannot remove %s", cell->setup.directory);
     harness_reader_deinit(&cell->reader);
     facts_deinit(&cell->facts);
     setup_deinit(&cell->setup);

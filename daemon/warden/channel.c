@@ -192,7 +192,8 @@ static int copy_setup_lists(const Tbw__Setup *from, Setup *setup) {
 
 static int decode_setup(const Tbw__Message *message, Setup *setup) {
     const Tbw__Setup *from = message->setup;
-    if (message->body_case != TBW__MESSAGE__BODY_SETUP || !take_limits(from->limits, &setup->limits))
+    if (message->body_case != TBW__MESSAGE__BODY_SETUP ||
+        !take_limits(from->limits, &setup->limits))
         return WARDEN_CHANNEL_E_MALFORMED;
     if (from->directory[0] != '/' || from->interpreter[0] != '/' || from->ready_timeout_ms == 0 ||
         from->keep_bytes > KEEP_MAX_BYTES)

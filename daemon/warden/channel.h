@@ -48,7 +48,8 @@ int warden_channel_read_order(WardenChannel *channel, Order *ret_order);
 int warden_channel_decode_setup(const uint8_t *payload, size_t payload_bytes, Setup *ret_setup);
 int warden_channel_decode_order(const uint8_t *payload, size_t payload_bytes, Order *ret_order);
 
-/* Each sends one whole message, waiting for a busy broker within a bound. 0, E_CLOSED, or -errno. */
+/* Each sends one whole message, waiting for a busy broker within a bound. 0, E_CLOSED, or -errno.
+ */
 int warden_channel_send_ready(WardenChannel *channel, const ReadyReport *report);
 int warden_channel_send_invalid(WardenChannel *channel, const InvalidReport *report);
 int warden_channel_send_received(WardenChannel *channel);

@@ -12,6 +12,6 @@ enum { EXCERPT_MAX_BYTES = 2000, EXCERPT_LINE_MAX_BYTES = 300 };
  * well-formed; *ret_excerpt is NULL when there is nothing to show. 0 or -ENOMEM. */
 int excerpt_make(const char *text, size_t n_bytes, char **ret_excerpt);
 
-/* The one line that says most: `Fatal Python error: …`, or the last line of a traceback, or the first
- * that is not blank. Well-formed; NULL when there is none. 0 or -ENOMEM. */
+/* The one line that says most: `Fatal Python error: …`, or the last line of a traceback, or the
+ * first that is not blank. Well-formed; NULL when there is none. 0 or -ENOMEM. */
 int excerpt_useful_line(const char *text, size_t n_bytes, char **ret_line);

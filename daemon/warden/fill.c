@@ -12,7 +12,7 @@
 #include "warden/validate.h"
 
 enum {
-    KEEP_BYTES = 16384,      /* of the head, and of the tail, of its standard error */
+    KEEP_BYTES = 16384,        /* of the head, and of the tail, of its standard error */
     DRAIN_MAX_BYTES = 1 << 20, /* one fit for a job waits, and writes no more */
     NS_PER_US = 1000,
 };
@@ -69,23 +69,6 @@ static int start(Fill *fill) {
     return r < 0 ? error_fold(r) : 0;
 }
 
-/* It is dead, or as good as dead: what was it about? */
-static int explain_death(Fill *fill) {
-    Cell *cell = fill->cell;
-    int r = cell_reap(cell);
-    if (r == CELL_E_LEFT)
-        return invalid_set(fill->invalid, CODE_NOT_REAPED, "the interpreter does not die");
-    if (r < 0) return error_fold(r);
-    ChildEvent event;
-    while ((r = child_next_rest(cell->child, &event)) == 0)
-        if (event.kind == CHILD_STDERR) keeper_add(&fill->errors, event.bytes, event.n_bytes);
-    if (r < 0) return error_fold(r);
-    r = gather_errors(fill);
-    if (r < 0) return error_fold(r);
-    return invalid_set_death(fill->invalid, &cell->exit, "start marker", fill->error_text,
-                             fill->error_bytes);
-}
-
 static int explain_silence(Fill *fill) {
     CLEANUP(freep) char *line = NULL;
     int r = gather_errors(fill);
@@ -97,28 +80,66 @@ static int explain_silence(Fill *fill) {
                        fill->cell->setup.ready_timeout_ms, line ? ": " : "", line ? line : "");
 }
 
+/* Beside the results of a cell: the marker is not whole yet. */
+enum { FILL_E_MORE = CELL_E_LEFT + 1 };
+
+static int refuse_marker(Fill *fill, const HarnessMarker *marker) {
+    if (marker->kind == HARNESS_UNFIT)
+        return invalid_set(fill->invalid, CODE_ENVIRONMENT_INVALID, "%s: %s", marker->step,
+                           marker->error);
+    return invalid_set(fill->invalid, CODE_ENVIRONMENT_INVALID,
+                       "the interpreter says something else before it is ready");
+}
+
 /* What the harness says while it is set up: that it is ready, or why it never will be. */
 static int take_marker(Fill *fill, const ChildEvent *event, HarnessMarker *ret_marker) {
+    CLEANUP(harness_marker_deinit) HarnessMarker marker = {0};
     HarnessReader *reader = &fill->cell->reader;
     harness_feed(reader, event->bytes, event->n_bytes);
-    const int r = harness_next(reader, ret_marker);
-    if (r == HARNESS_E_MORE || r < 0) return r;
-    if (r == 0 && ret_marker->kind == HARNESS_READY && reader->n_bytes == 0) return 0;
-    if (r == 0 && ret_marker->kind == HARNESS_UNFIT)
-        invalid_set(fill->invalid, CODE_ENVIRONMENT_INVALID, "%s: %s", ret_marker->step,
-                    ret_marker->error);
-    else
-        invalid_set(fill->invalid, CODE_ENVIRONMENT_INVALID,
-                    "the interpreter's start marker is not what the protocol allows");
-    if (r == 0) harness_marker_deinit(ret_marker);
-    return fill->invalid->detail ? CELL_E_INVALID : error_origin(-ENOMEM);
+    const int r = harness_next(reader, &marker);
+    if (r == HARNESS_E_MORE) return FILL_E_MORE;
+    if (r == HARNESS_E_MALFORMED)
+        return invalid_set(fill->invalid, CODE_ENVIRONMENT_INVALID,
+                           "the interpreter's first marker is not what the protocol allows");
+    if (r < 0) return error_fold(r);
+    if (marker.kind != HARNESS_READY || reader->n_bytes > 0) return refuse_marker(fill, &marker);
+    *ret_marker = marker;
+    marker = (HarnessMarker){0};
+    return 0;
+}
+
+/* What a dead interpreter left in the pipes; a word of its own goes before what its death says. */
+static int take_rest(Fill *fill) {
+    ChildEvent event;
+    int r;
+    while ((r = child_next_rest(fill->cell->child, &event)) == 0) {
+        HarnessMarker marker;
+        if (event.kind == CHILD_STDERR) keeper_add(&fill->errors, event.bytes, event.n_bytes);
+        if (event.kind != CHILD_MARKER) continue;
+        r = take_marker(fill, &event, &marker);
+        if (r == 0) harness_marker_deinit(&marker); /* ready, and dead since */
+        if (r == CELL_E_INVALID || r < 0) return r;
+    }
+    return r < 0 ? error_fold(r) : 0;
+}
+
+static int explain_death(Fill *fill) {
+    Cell *cell = fill->cell;
+    int r = cell_reap(cell);
+    if (r == CELL_E_LEFT)
+        return invalid_set(fill->invalid, CODE_NOT_REAPED, "the interpreter does not die");
+    if (r == 0) r = take_rest(fill);
+    if (r == 0) r = gather_errors(fill);
+    if (r == CELL_E_INVALID) return r;
+    if (r < 0) return error_fold(r);
+    return invalid_set_death(fill->invalid, &cell->exit, "start marker", fill->error_text,
+                             fill->error_bytes);
 }
 
 /* Runs the interpreter up to its `ready`. */
 static int wait_ready(Fill *fill, HarnessMarker *ret_marker) {
     Cell *cell = fill->cell;
-    const uint64_t deadline_ns =
-        cell->ledger.spawned_ns + cell->setup.ready_timeout_ms * NS_PER_MS;
+    const uint64_t deadline_ns = cell->ledger.spawned_ns + cell->setup.ready_timeout_ms * NS_PER_MS;
     for (;;) {
         ChildEvent event;
         int r = child_next(cell->child, deadline_ns, &event);
@@ -138,7 +159,7 @@ static int wait_ready(Fill *fill, HarnessMarker *ret_marker) {
             break;
         case CHILD_MARKER:
             r = take_marker(fill, &event, ret_marker);
-            if (r != HARNESS_E_MORE) return r;
+            if (r != FILL_E_MORE) return r;
             break;
         }
     }

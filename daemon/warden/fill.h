@@ -5,6 +5,6 @@
 #include "warden/cell.h"
 
 /* Makes the directory, starts the interpreter, waits for its word and checks all of it against what
- * the kernel says. The caller deinits whichever report is filled. 0, CELL_E_INVALID, CELL_E_STOPPED,
- * or -errno. */
+ * the kernel says. The caller deinits whichever report is filled. 0, CELL_E_INVALID,
+ * CELL_E_STOPPED, or -errno. */
 int fill_cell(Cell *cell, ReadyReport *ret_ready, InvalidReport *ret_invalid);

@@ -14,11 +14,10 @@
 enum { LENGTH_DIGITS = 10, HASH_DIGITS = 16, MAX_FAILURES = 50 };
 
 static const char *const kind_names[HARNESS_KIND_COUNT] = {
-    [HARNESS_READY] = "ready",       [HARNESS_UNFIT] = "unfit",
-    [HARNESS_RECEIVED] = "received", [HARNESS_PARSED] = "parsed",
-    [HARNESS_ALLOWED] = "allowed",   [HARNESS_COMPILED] = "compiled",
-    [HARNESS_REJECTED] = "rejected", [HARNESS_HELD] = "held",
-    [HARNESS_STARTED] = "started",   [HARNESS_ENDED] = "ended",
+    [HARNESS_READY] = "ready",       [HARNESS_UNFIT] = "unfit",     [HARNESS_RECEIVED] = "received",
+    [HARNESS_PARSED] = "parsed",     [HARNESS_ALLOWED] = "allowed", [HARNESS_COMPILED] = "compiled",
+    [HARNESS_REJECTED] = "rejected", [HARNESS_HELD] = "held",       [HARNESS_STARTED] = "started",
+    [HARNESS_ENDED] = "ended",
 };
 
 /* --- What it is told ----------------------------------------------------------------------- */
@@ -50,11 +49,11 @@ static json_t *make_array(const TextList *list) {
 int harness_send_setup(Child *child, const Setup *setup) {
     int r = send_frame(child, harness_source, harness_source_bytes);
     if (r < 0) return error_fold(r);
-    r = send_json(child, json_pack("{s:o, s:o, s:o, s:o, s:s}", "preload",
-                                   make_array(&setup->preload), "allowed_imports",
-                                   make_array(&setup->allowed_imports), "refused_calls",
-                                   make_array(&setup->refused_calls), "poisoned_modules",
-                                   make_array(&setup->poisoned_modules), "warmup", setup->warmup));
+    r = send_json(child,
+                  json_pack("{s:o, s:o, s:o, s:o, s:s}", "preload", make_array(&setup->preload),
+                            "allowed_imports", make_array(&setup->allowed_imports), "refused_calls",
+                            make_array(&setup->refused_calls), "poisoned_modules",
+                            make_array(&setup->poisoned_modules), "warmup", setup->warmup));
     return r < 0 ? error_fold(r) : 0;
 }
 
@@ -120,8 +119,8 @@ static bool parse_hash_sample(const char *text, uint64_t *ret_sample) {
 static int parse_ready(const json_t *line, HarnessReady *ready) {
     const char *sample = json_string_value(json_object_get(line, "hash_sample"));
     const json_t *entries = json_object_get(line, "entries");
-    ready->hash_randomization =
-        json_integer_value(json_object_get(line, "hash_randomization")) == 1;
+    ready->hash_randomization = json_integer_value(json_object_get(line, "hash_randomization")) ==
+                                1;
     ready->has_hash_sample = parse_hash_sample(sample, &ready->hash_sample);
     ready->has_urandom = json_is_true(json_object_get(line, "urandom"));
     ready->is_isolated = json_is_true(json_object_get(line, "isolated"));
@@ -150,7 +149,8 @@ static int parse_failure(const json_t *item, FailureList *failures) {
         .message = (char *)json_string_value(json_object_get(item, "message")),
         .line = line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0,
     };
-    if (!code || failure.code == CODE_COUNT || !code_is_reject(failure.code)) return HARNESS_E_MALFORMED;
+    if (!code || failure.code == CODE_COUNT || !code_is_reject(failure.code))
+        return HARNESS_E_MALFORMED;
     if (!failure.subject || !failure.message) return HARNESS_E_MALFORMED;
     const int r = failure_list_append(failures, &failure);
     return r < 0 ? error_fold(r) : 0;

@@ -1,6 +1,6 @@
 /* Harness: the warden's end of what it and harness.py say to each other. Believes its lines only as
- * far as they are what the protocol allows; what they mean for the ledger is decided elsewhere. Once
- * the code has started, only one exact line is known any more. */
+ * far as they are what the protocol allows; what they mean for the ledger is decided elsewhere.
+ * Once the code has started, only one exact line is known any more. */
 #pragma once
 
 #include <stdbool.h>
@@ -71,8 +71,8 @@ typedef struct HarnessReader {
     size_t line_bytes;
     const uint8_t *bytes; /* borrowed: what was fed and not yet looked at */
     size_t n_bytes;
-    bool is_hostile;  /* the code has started */
-    bool is_overlong; /* hostile: until the next line begins */
+    bool is_hostile;                    /* the code has started */
+    bool is_overlong;                   /* hostile: until the next line begins */
     char nonce[ORDER_NONCE_TEXT_BYTES]; /* of the job; empty until there is one */
 } HarnessReader;
 
@@ -85,5 +85,6 @@ void harness_feed(HarnessReader *reader, const uint8_t *bytes, size_t n_bytes);
  * ended is passed over. 0, HARNESS_E_MORE, HARNESS_E_MALFORMED, or -ENOMEM. */
 int harness_next(HarnessReader *reader, HarnessMarker *ret_marker);
 
-/* Parses one line. `nonce` is what a job's markers must carry. 0, HARNESS_E_MALFORMED, or -ENOMEM. */
+/* Parses one line. `nonce` is what a job's markers must carry. 0, HARNESS_E_MALFORMED, or -ENOMEM.
+ */
 int harness_parse(const char *line, size_t n_bytes, const char *nonce, HarnessMarker *ret_marker);

@@ -1,5 +1,5 @@
-/* Order: what the broker asks of a warden, as plain data that owns its memory: the set-up of its one
- * environment, then its one job. Never holds a byte that generated code produced. */
+/* Order: what the broker asks of a warden, as plain data that owns its memory: the set-up of its
+ * one environment, then its one job. Never holds a byte that generated code produced. */
 #pragma once
 
 #include <stddef.h>

@@ -14,8 +14,8 @@ typedef void (*RedactSink)(void *data, const uint8_t *bytes, size_t n_bytes);
 
 typedef struct Redactor Redactor;
 
-/* `scanner` is borrowed; NULL when there are no canaries. Without a sink it only notes what it sees.
- * The caller frees it. 0 or -ENOMEM. */
+/* `scanner` is borrowed; NULL when there are no canaries. Without a sink it only notes what it
+ * sees. The caller frees it. 0 or -ENOMEM. */
 int redactor_new(const Scanner *scanner, RedactSink sink, void *data, Redactor **ret_redactor);
 /* Takes NULL, returns NULL. */
 Redactor *redactor_free(Redactor *redactor);

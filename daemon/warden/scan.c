@@ -1,5 +1,5 @@
-/* After Wu and Manber: the last two bytes of a window as long as the shortest canary tell how far the
- * window can move, or which canaries may begin at its start. */
+/* After Wu and Manber: the last two bytes of a window as long as the shortest canary tell how far
+ * the window can move, or which canaries may begin at its start. */
 #include "warden/scan.h"
 
 #include <errno.h>
@@ -20,8 +20,8 @@ struct Scanner {
     uint16_t shift[BLOCK_COUNT]; /* 0: look into the bucket */
 };
 
-/* The block that ends at `end` (its last byte), hashed: blocks may share a bucket, since what is in it
- * is compared anyway. With one-byte canaries it is that byte alone. */
+/* The block that ends at `end` (its last byte), hashed: blocks may share a bucket, since what is in
+ * it is compared anyway. With one-byte canaries it is that byte alone. */
 static size_t block_at(const Scanner *scanner, const uint8_t *end) {
     return scanner->shortest_bytes == 1 ? end[0] : ((size_t)end[-1] << 5 ^ end[0]) % BLOCK_COUNT;
 }

@@ -44,8 +44,8 @@ static int check_environment(const ChildEnv *wanted, const ChildEnv *found,
         const EnvVariable *item = &wanted->items[i];
         const char *value = find_variable(found, item->name);
         if (!value)
-            return invalid_set(ret_invalid, CODE_ENVIRONMENT_INVALID,
-                               "its environment lacks %s", item->name);
+            return invalid_set(ret_invalid, CODE_ENVIRONMENT_INVALID, "its environment lacks %s",
+                               item->name);
         if (strcmp(value, item->value) != 0)
             return invalid_set(ret_invalid, CODE_ENVIRONMENT_INVALID,
                                "its environment has another value of %s", item->name);

@@ -1,5 +1,5 @@
-/* Validate: whether an interpreter is fit for a job: what it says of itself and what the kernel says
- * of it against what was ordered. Names the first thing that is wrong. */
+/* Validate: whether an interpreter is fit for a job: what it says of itself and what the kernel
+ * says of it against what was ordered. Names the first thing that is wrong. */
 #pragma once
 
 #include "platform/child.h"

@@ -435,13 +435,15 @@ static void check_submit(int fd) {
     const Tb__Submit *submit = request->submit;
     if (submit->n_inputs != 1 || strcmp(submit->inputs[0]->name, "your_data.csv") != 0) _exit(11);
     if (submit->inputs[0]->content.len != strlen("print('b')\n")) _exit(12);
-    if (submit->n_protected_columns != 2 || strcmp(submit->protected_columns[1], "c2")) _exit(13);
-    if (submit->n_canaries != 1 || strcmp(submit->canaries[0]->id, "mail-1")) _exit(14);
-    if (submit->canaries[0]->value.len != 3 || memcmp(submit->canaries[0]->value.data, "x=y", 3))
+    if (submit->n_protected_columns != 2 || strcmp(submit->protected_columns[1], "c2") != 0)
+        _exit(13);
+    if (submit->n_canaries != 1 || strcmp(submit->canaries[0]->id, "mail-1") != 0) _exit(14);
+    if (submit->canaries[0]->value.len != 3 ||
+        memcmp(submit->canaries[0]->value.data, "x=y", 3) != 0)
         _exit(15);
     if (!submit->limits || submit->limits->wall_ms != 1500 || submit->repeats != 2) _exit(16);
-    if (submit->n_labels != 1 || strcmp(submit->labels[0]->value, "v")) _exit(17);
-    if (strcmp(submit->profile, "stdlib") || submit->follow) _exit(18);
+    if (submit->n_labels != 1 || strcmp(submit->labels[0]->value, "v") != 0) _exit(17);
+    if (strcmp(submit->profile, "stdlib") != 0 || submit->follow) _exit(18);
     fake_receive(fd);
 }
 
@@ -462,7 +464,7 @@ END_TEST
 static void answer_wait(int fd) {
     fake_greet(fd);
     const Tb__Envelope *request = fake_receive(fd);
-    if (request->body_case != TB__ENVELOPE__BODY_WAIT || strcmp(request->wait->job_id, "j-9"))
+    if (request->body_case != TB__ENVELOPE__BODY_WAIT || strcmp(request->wait->job_id, "j-9") != 0)
         _exit(4);
     fake_send_verdict(fd, request->request_id, "j-9", TB__VERDICT_KIND__FAILED, "bye\n");
     fake_receive(fd);

@@ -44,9 +44,8 @@ int child_feed(Child *child, const void *bytes, size_t n_bytes) {
 
 /* A child that reads no more is seen by what it does next, not by this. */
 static void write_pending(Child *child) {
-    const ssize_t n =
-        write(child->pipes[CHILD_FD_JOB], child->pending + child->pending_done,
-              child->pending_bytes - child->pending_done);
+    const ssize_t n = write(child->pipes[CHILD_FD_JOB], child->pending + child->pending_done,
+                            child->pending_bytes - child->pending_done);
     if (n > 0) child->pending_done += (size_t)n;
     if (n < 0 && errno != EAGAIN && errno != EINTR)
         child->pipes[CHILD_FD_JOB] = close_fd(child->pipes[CHILD_FD_JOB]);
@@ -60,8 +59,7 @@ static void watch(const Child *child, struct pollfd watched[WATCH_COUNT]) {
     watched[WATCH_MARKER] = (struct pollfd){child->pipes[CHILD_FD_MARKER], POLLIN, 0};
     watched[WATCH_STDOUT] = (struct pollfd){child->pipes[CHILD_FD_STDOUT], POLLIN, 0};
     watched[WATCH_STDERR] = (struct pollfd){child->pipes[CHILD_FD_STDERR], POLLIN, 0};
-    watched[WATCH_JOB] =
-        (struct pollfd){is_pending ? child->pipes[CHILD_FD_JOB] : -1, POLLOUT, 0};
+    watched[WATCH_JOB] = (struct pollfd){is_pending ? child->pipes[CHILD_FD_JOB] : -1, POLLOUT, 0};
 }
 
 /* True when *ret_event holds bytes; at its end the pipe is closed and never asked again. */
@@ -80,8 +78,7 @@ static bool read_pipe(Child *child, int number, ChildEventKind kind, ChildEvent 
 /* Markers first: they are short, and what they say concerns what follows. */
 static bool read_ready(Child *child, const struct pollfd watched[WATCH_COUNT],
                        ChildEvent *ret_event) {
-    if (watched[WATCH_MARKER].revents &&
-        read_pipe(child, CHILD_FD_MARKER, CHILD_MARKER, ret_event))
+    if (watched[WATCH_MARKER].revents && read_pipe(child, CHILD_FD_MARKER, CHILD_MARKER, ret_event))
         return true;
     for (unsigned i = 0; i < 2; i++) {
         const bool is_stdout = (child->n_events + i) % 2 == 0;
@@ -123,9 +120,9 @@ int child_next(Child *child, uint64_t deadline_ns, ChildEvent *ret_event) {
         const int n_ready = ppoll(watched, WATCH_COUNT, &wait, NULL);
         if (n_ready < 0 && errno != EINTR) return error_origin(-errno);
         /* A death in time is no missed deadline. */
-        const bool is_settled = n_ready > 0 && (watched[WATCH_STOP].revents ||
-                                                watched[WATCH_CHANNEL].revents ||
-                                                watched[WATCH_EXIT].revents);
+        const bool is_settled = n_ready > 0 &&
+                                (watched[WATCH_STOP].revents || watched[WATCH_CHANNEL].revents ||
+                                 watched[WATCH_EXIT].revents);
         if (is_late && !is_settled) {
             *ret_event = (ChildEvent){.kind = CHILD_DEADLINE};
             return 0;
@@ -149,8 +146,8 @@ static bool wait_for_death(const Child *child, uint64_t limit_ms) {
     const uint64_t deadline_ns = clock_mono_ns() + limit_ms * NS_PER_MS;
     for (;;) {
         const uint64_t now_ns = clock_mono_ns();
-        const struct timespec wait =
-            now_ns < deadline_ns ? until(deadline_ns, now_ns) : (struct timespec){0};
+        const struct timespec wait = now_ns < deadline_ns ? until(deadline_ns, now_ns)
+                                                          : (struct timespec){0};
         struct pollfd watched = {child->pidfd, POLLIN, 0};
         const int n_ready = ppoll(&watched, 1, &wait, NULL);
         if (n_ready > 0) return true;
@@ -177,7 +174,8 @@ int child_reap(Child *child, uint64_t limit_ms, ChildExit *ret_exit) {
     return 0;
 }
 
-/* A process that cannot die is left to whoever inherits it: waiting for it would hold us for ever. */
+/* A process that cannot die is left to whoever inherits it: waiting for it would hold us for ever.
+ */
 Child *child_free(Child *child) {
     if (!child) return NULL;
     if (child->pid > 0 && child->pidfd >= 0) {

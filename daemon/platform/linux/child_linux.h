@@ -19,13 +19,13 @@ enum {
 };
 
 struct Child {
-    pid_t pid; /* 0 once it is reaped */
-    int pidfd; /* valid while pid is not 0 */
-    int channel;                 /* borrowed */
-    int stop_fd;                 /* signalfd */
-    int pipes[CHILD_FD_COUNT];   /* our ends; -1: none, or at its end */
+    pid_t pid;                    /* 0 once it is reaped */
+    int pidfd;                    /* valid while pid is not 0 */
+    int channel;                  /* borrowed */
+    int stop_fd;                  /* signalfd */
+    int pipes[CHILD_FD_COUNT];    /* our ends; -1: none, or at its end */
     ino_t inodes[CHILD_FD_COUNT]; /* of the pipes */
-    uint8_t *pending;            /* not yet written to the job pipe */
+    uint8_t *pending;             /* not yet written to the job pipe */
     size_t pending_bytes;
     size_t pending_done;
     bool has_death_signal; /* as the child itself saw before the interpreter ran */

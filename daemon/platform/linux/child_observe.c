@@ -80,8 +80,7 @@ static bool has_descriptors(const Child *child) {
 static bool has_directory(const Child *child) {
     struct stat st;
     return stat_link(child, "cwd", &st) && st.st_dev == child->work.st_dev &&
-           st.st_ino == child->work.st_ino && (st.st_mode & 077) == 0 &&
-           st.st_uid == geteuid();
+           st.st_ino == child->work.st_ino && (st.st_mode & 077) == 0 && st.st_uid == geteuid();
 }
 
 int child_observe(const Child *child, ChildView *ret_view) {

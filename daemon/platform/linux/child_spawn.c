@@ -60,8 +60,12 @@ typedef struct Status {
     int error;
 } Status;
 
+/* A lower limit that we were given ourselves stays. */
 static int set_limit(int resource, uint64_t value) {
-    const struct rlimit limit = {value, value};
+    struct rlimit limit;
+    if (getrlimit((__rlimit_resource_t)resource, &limit) != 0) return -1;
+    if (limit.rlim_max > value) limit.rlim_max = value;
+    limit.rlim_cur = limit.rlim_max;
     return setrlimit((__rlimit_resource_t)resource, &limit);
 }
 

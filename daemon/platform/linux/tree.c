@@ -70,7 +70,8 @@ static int family_find(const pid_t *spare, size_t n_spare, Family *ret_family) {
     return 0;
 }
 
-/* Signals exactly the process that was seen: the descriptor holds it while its start is compared. */
+/* Signals exactly the process that was seen: the descriptor holds it while its start is compared.
+ */
 static void signal_seen(const ProcStat *seen, int signal) {
     CLEANUP(closep) int fd = pidfd_open(seen->pid, 0);
     ProcStat now;

@@ -28,7 +28,8 @@ static void closedirp(DIR **directory) {
     if (*directory) closedir(*directory);
 }
 
-/* A name in the way is passed over; one that is an empty directory is replaced, which removes it. */
+/* A name in the way is passed over; one that is an empty directory is replaced, which removes it.
+ */
 static int move_to_top(Remover *remover, int directory_fd, const char *name) {
     /* Moving a directory rewrites its "..": that needs the right to write to it. */
     if (fchmodat(directory_fd, name, PRIVATE_DIRECTORY, AT_SYMLINK_NOFOLLOW) != 0)

@@ -1,6 +1,8 @@
 #include "warden/checks/canaries.h"
 
+#include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
@@ -63,4 +65,39 @@ int canaries_check_output(const Scanner *scanner, const Output *output, const ch
         if (r < 0) return error_fold(r);
     }
     return 0;
+}
+
+typedef struct NameScan {
+    const CanaryList *canaries;
+    size_t name_start; /* of the last component in the path */
+    const char *shown;
+    FailureList *findings;
+    bool *is_told; /* by canary */
+    int result;
+} NameScan;
+
+static void on_name(void *data, size_t index, size_t start) {
+    NameScan *scan = data;
+    const Canary *canary = &scan->canaries->items[index];
+    if (start + canary->value.n_bytes <= scan->name_start || scan->result < 0) return;
+    scan->is_told[index] = true;
+    scan->result = canaries_append(scan->findings, canary, "file_name", scan->shown, start);
+}
+
+int canaries_check_name(const Scanner *scanner, const char *path, const char *name,
+                        const char *shown, FailureList *findings) {
+    if (!scanner) return 0;
+    const CanaryList *canaries = scanner_canaries(scanner);
+    CLEANUP(freep) bool *is_told = calloc(canaries->n_items, sizeof *is_told);
+    if (!is_told) return error_origin(-ENOMEM);
+    const size_t n_bytes = strlen(path);
+    NameScan scan = {
+        .canaries = canaries,
+        .name_start = n_bytes - strlen(name),
+        .shown = shown,
+        .findings = findings,
+        .is_told = is_told,
+    };
+    scanner_scan(scanner, (const uint8_t *)path, n_bytes, n_bytes, is_told, on_name, &scan);
+    return scan.result < 0 ? error_fold(scan.result) : 0;
 }

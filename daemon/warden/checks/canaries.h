@@ -1,5 +1,5 @@
-/* Canaries: findings for canaries that turned up where they must not. A finding names the canary, the
- * sink and the place, never the value. */
+/* Canaries: findings for canaries that turned up where they must not. A finding names the canary,
+ * the sink and the place, never the value. */
 #pragma once
 
 #include "verdict/facts.h"
@@ -21,3 +21,7 @@ int canaries_check_output(const Scanner *scanner, const Output *output, const ch
 /* One short text. 0 or -ENOMEM. */
 int canaries_check_text(const Scanner *scanner, const void *text, size_t n_bytes, const char *sink,
                         const char *where, FailureList *findings);
+/* The name of a produced file: what of its path ends in the last component, so that a directory's
+ * name is told once. `shown` is the path, redacted. 0 or -ENOMEM. */
+int canaries_check_name(const Scanner *scanner, const char *path, const char *name,
+                        const char *shown, FailureList *findings);

@@ -15,8 +15,8 @@ enum { SLACK_BYTES = 1 << 20 };
 /* One protected column that the table had. */
 typedef struct Column {
     const char *name;
-    size_t before; /* index in the old table */
-    size_t after;  /* in the new one */
+    size_t before;   /* index in the old table */
+    size_t after;    /* in the new one */
     bool is_settled; /* its first difference was told */
 } Column;
 
@@ -35,14 +35,15 @@ static void comparison_deinit(Comparison *comparison) {
     csv_deinit(&comparison->after);
 }
 
-static int append(const Comparison *comparison, Column *column, const char *format,
-                  uint64_t row) {
-    CLEANUP(freep) char *what = NULL;
+/* Row 0: the whole column. */
+static int append(const Comparison *comparison, Column *column, const char *what, uint64_t row) {
     CLEANUP(freep) char *message = NULL;
-    int r = text_format(&what, "row %" PRIu64, row);
-    if (r == 0)
-        r = text_format(&message, "protected column %s of %s %s%s", column->name,
-                        comparison->input, format, row ? what : "");
+    int r = text_format(&message, "protected column %s of %s %s", column->name, comparison->input,
+                        what);
+    if (r == 0 && row > 0) {
+        CLEANUP(freep) char *start = TAKE(message);
+        r = text_format(&message, "%s row %" PRIu64, start, row);
+    }
     if (r < 0) return error_fold(r);
     const Failure failure = {
         .code = CODE_PROTECTED_COLUMN, .subject = (char *)column->name, .message = message};
@@ -83,7 +84,7 @@ static int compare_row(Comparison *comparison, uint64_t row) {
         const CsvField before = csv_field(&comparison->before, column->before);
         const CsvField after = csv_field(&comparison->after, column->after);
         if (column->is_settled || is_same(&before, &after)) continue;
-        const int r = append(comparison, column, "was changed, first in ", row);
+        const int r = append(comparison, column, "was changed, first in", row);
         if (r < 0) return error_fold(r);
     }
     return 0;
@@ -106,9 +107,8 @@ static int compare_rows(Comparison *comparison) {
         if (before < 0 || after < 0) return error_fold(before < 0 ? before : after);
         if (before == CSV_E_END && after == CSV_E_END) return 0;
         int r;
-        if (before == CSV_E_END)
-            return settle_rest(comparison, "has more rows, from ", row);
-        if (after == CSV_E_END) return settle_rest(comparison, "has lost rows, from ", row);
+        if (before == CSV_E_END) return settle_rest(comparison, "has more rows, from", row);
+        if (after == CSV_E_END) return settle_rest(comparison, "has lost rows, from", row);
         r = compare_row(comparison, row);
         if (r < 0) return error_fold(r);
     }

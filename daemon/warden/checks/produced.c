@@ -21,9 +21,9 @@ typedef struct Listing {
     const bool *unchanged; /* by input */
     Facts *facts;
     size_t capacity;     /* of facts->produced */
-    size_t name_bytes;   /* of all names so far */
     uint64_t left_bytes; /* that may still be read */
     bool has_full_file;  /* one stands at the limit of a single file */
+    bool is_cut;         /* there are more entries than are listed */
 } Listing;
 
 static const char *note_for(const WorkdirEntry *entry) {
@@ -31,7 +31,7 @@ static const char *note_for(const WorkdirEntry *entry) {
     case WORKDIR_REGULAR:
         return entry->file.fd < 0 ? "cannot be read" : NULL;
     case WORKDIR_DIRECTORY:
-        return entry->is_too_deep ? "directory, too deep to be searched" : "directory";
+        return "directory";
     case WORKDIR_SYMLINK:
         return "symbolic link";
     case WORKDIR_FIFO:
@@ -90,8 +90,8 @@ static int report_leaks(const Listing *listing, const Redactor *redactor, const 
         uint64_t offset;
         const Canary *canary = &canaries->items[i];
         if (!redactor_saw(redactor, i, &offset) || holds(input, canary)) continue;
-        const int r =
-            canaries_append(&listing->facts->findings, canary, "file", shown_name, offset);
+        const int r = canaries_append(&listing->facts->findings, canary, "file", shown_name,
+                                      offset);
         if (r < 0) return error_fold(r);
     }
     return 0;
@@ -115,7 +115,8 @@ static int read_content(const WorkdirFile *file, Redactor *redactor, ProducedFil
     return 0;
 }
 
-/* Hashes and searches one regular file, or the target of a link, which is text that the job chose. */
+/* Hashes and searches one regular file, or the target of a link, which is text that the job chose.
+ */
 static int search(Listing *listing, const WorkdirEntry *entry, const OrderInput *input,
                   const char *shown_name, ProducedFile *item) {
     if (entry->target) {
@@ -151,51 +152,60 @@ static int measure(Listing *listing, const WorkdirEntry *entry, const OrderInput
     return r < 0 ? error_fold(r) : 0;
 }
 
-static int list_entry(Listing *listing, const WorkdirEntry *entry) {
-    bool is_unchanged;
+/* Redacted first and cut afterwards: half a canary would not be seen. */
+static int name_item(const Listing *listing, const WorkdirEntry *entry, ProducedFile *item) {
+    const int r = redact_bytes(listing->scanner, entry->path, strlen(entry->path), &item->name,
+                               &item->name_bytes);
+    if (r < 0) return error_fold(r);
+    if (item->name_bytes > PRODUCED_MAX_NAME_BYTES) {
+        item->name_bytes = PRODUCED_MAX_NAME_BYTES;
+        item->name[item->name_bytes] = '\0';
+    }
+    return 0;
+}
+
+static int list_entry(Listing *listing, const WorkdirEntry *entry, const OrderInput *input) {
     CLEANUP(freep) char *shown_name = NULL;
-    const OrderInput *input = find_input(listing, entry->path, &is_unchanged);
-    if (is_unchanged) return 0;
     ProducedFile *item = NULL;
     int r = append_item(listing, &item);
-    if (r == 0)
-        r = redact_bytes(listing->scanner, entry->path, strlen(entry->path), &item->name,
-                         &item->name_bytes);
+    if (r == 0) r = name_item(listing, entry, item);
     if (r == 0) r = text_sanitize(item->name, item->name_bytes, &shown_name);
     if (r == 0 && !input)
-        r = canaries_check_text(listing->scanner, entry->path, strlen(entry->path), "file_name",
-                                shown_name, &listing->facts->findings);
+        r = canaries_check_name(listing->scanner, entry->path, entry->name, shown_name,
+                                &listing->facts->findings);
     if (r == 0) r = measure(listing, entry, input, shown_name, item);
-    if (r < 0) return error_fold(r);
-    listing->name_bytes += item->name_bytes;
-    if (!entry->is_too_deep) return 0;
-    r = append_disk_limit(&listing->facts->findings,
-                          "the work directory is deeper than 32 levels: what lies below was not "
-                          "searched");
     return r < 0 ? error_fold(r) : 0;
 }
 
-static bool is_full(const Listing *listing) {
-    return listing->facts->n_produced >= PRODUCED_MAX_ENTRIES ||
-           listing->name_bytes >= PRODUCED_MAX_NAME_BYTES;
+static int take_entry(Listing *listing, const WorkdirEntry *entry) {
+    bool is_unchanged;
+    const OrderInput *input = find_input(listing, entry->path, &is_unchanged);
+    if (is_unchanged) return 0;
+    const int r = list_entry(listing, entry, input);
+    return r < 0 ? error_fold(r) : 0;
 }
 
 static int walk(Listing *listing, const Workdir *workdir) {
-    CLEANUP(workdir_walk_freep) WorkdirWalk *walk = NULL;
-    int r = workdir_walk_new(workdir, &walk);
+    CLEANUP(workdir_walk_freep) WorkdirWalk *pass = NULL;
+    const size_t max_entries = PRODUCED_MAX_ENTRIES + listing->order->n_inputs;
+    int r = workdir_walk_new(workdir, max_entries, &pass);
     if (r < 0) return error_fold(r);
     WorkdirEntry entry;
-    while ((r = workdir_walk_next(walk, &entry)) == 0) {
-        if (is_full(listing))
-            r = append_disk_limit(&listing->facts->findings,
-                                  "the work directory holds more entries than are searched");
-        else
-            r = list_entry(listing, &entry);
-        const bool was_full = is_full(listing);
+    while ((r = workdir_walk_next(pass, &entry)) == 0) {
+        r = take_entry(listing, &entry);
         workdir_file_deinit(&entry.file);
         if (r < 0) return error_fold(r);
-        if (was_full && listing->facts->n_produced >= PRODUCED_MAX_ENTRIES) break;
     }
+    listing->is_cut = r == WORKDIR_E_CUT;
+    return r < 0 ? error_fold(r) : 0;
+}
+
+/* A pass needs every byte searched. */
+static int check_bounds(const Listing *listing) {
+    if (!listing->is_cut) return 0;
+    const int r = append_disk_limit(
+        &listing->facts->findings,
+        "the job left more entries in its work directory than are searched");
     return r < 0 ? error_fold(r) : 0;
 }
 
@@ -224,6 +234,7 @@ int produced_check(const Order *order, const Workdir *workdir, const Scanner *sc
         .left_bytes = order->limits.disk_bytes,
     };
     int r = walk(&listing, workdir);
+    if (r == 0) r = check_bounds(&listing);
     if (r == 0) r = check_disk(&listing);
     return r < 0 ? error_fold(r) : 0;
 }

@@ -1,0 +1,335 @@
+#include "warden/run.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/cleanup.h"
+#include "base/error.h"
+#include "base/text.h"
+
+enum {
+    RECEIVE_LIMIT_MS = 10000,  /* from handing the job over to its start marker */
+    REST_MAX_BYTES = 64 << 20, /* more than any pipe holds */
+    CPU_CHECK_MIN_MS = 2,
+    NS_PER_US = 1000,
+};
+
+typedef struct Run {
+    Cell *cell;
+    const Order *order;
+    const Scanner *scanner;
+    const RunOutputs *outputs;
+    InvalidReport *invalid;
+    uint64_t received_ns; /* 0: not yet */
+    uint64_t ended_ns;    /* when the interpreter was seen to be dead, or was killed */
+    uint64_t cpu_base_ns; /* used before the job */
+    bool is_over;         /* nothing more is waited for */
+    bool is_killed;       /* by us */
+} Run;
+
+/* --- Ends ---------------------------------------------------------------------------------- */
+
+/* The first limit that is exceeded is the one that is told. */
+static __attribute__((format(printf, 3, 4))) int exceed(Run *run, Code limit, const char *format,
+                                                        ...) {
+    Facts *facts = &run->cell->facts;
+    char *detail;
+    if (facts->limit != CODE_NONE) return 0;
+    va_list args;
+    va_start(args, format);
+    const int n = vasprintf(&detail, format, args);
+    va_end(args);
+    if (n < 0) return error_origin(-ENOMEM);
+    facts->limit_detail = detail;
+    facts->limit = limit;
+    return 0;
+}
+
+/* Stops waiting for the interpreter; it is killed with the rest of its tree. */
+static void stop(Run *run) {
+    run->is_over = true;
+    run->is_killed = true;
+    run->ended_ns = clock_mono_ns();
+}
+
+static int fault(Run *run, Code code, const char *detail) {
+    Facts *facts = &run->cell->facts;
+    if (facts->fault != CODE_NONE) return 0;
+    facts->fault_detail = strdup(detail);
+    if (!facts->fault_detail) return error_origin(-ENOMEM);
+    facts->fault = code;
+    return 0;
+}
+
+/* --- Markers ------------------------------------------------------------------------------- */
+
+/* Harness markers that may come once a job is there. */
+static const LedgerEvent marker_events[HARNESS_KIND_COUNT] = {
+    [HARNESS_READY] = LEDGER_EVENT_COUNT, [HARNESS_UNFIT] = LEDGER_EVENT_COUNT,
+    [HARNESS_RECEIVED] = LEDGER_RECEIVED, [HARNESS_PARSED] = LEDGER_PARSED,
+    [HARNESS_ALLOWED] = LEDGER_ALLOWED,   [HARNESS_COMPILED] = LEDGER_COMPILED,
+    [HARNESS_REJECTED] = LEDGER_REJECTED, [HARNESS_HELD] = LEDGER_HELD,
+    [HARNESS_STARTED] = LEDGER_STARTED,   [HARNESS_ENDED] = LEDGER_ENDED,
+};
+
+/* Texts of the static rules quote the source. */
+static int take_rejects(Run *run, const FailureList *failures) {
+    for (size_t i = 0; i < failures->n_items; i++) {
+        const Failure *from = &failures->items[i];
+        Failure failure = {.code = from->code, .line = from->line};
+        int r = redact_text(run->scanner, from->subject, &failure.subject);
+        if (r == 0) r = redact_text(run->scanner, from->message, &failure.message);
+        if (r == 0) r = failure_list_append(&run->cell->facts.rejects, &failure);
+        failure_deinit(&failure);
+        if (r < 0) return error_fold(r);
+    }
+    return 0;
+}
+
+static int on_marker(Run *run, const HarnessMarker *marker) {
+    Cell *cell = run->cell;
+    const LedgerEvent event = marker_events[marker->kind];
+    const uint64_t now_ns = clock_mono_ns();
+    if (event == LEDGER_EVENT_COUNT || !ledger_note(&cell->ledger, event, now_ns)) {
+        /* A second `ended` is the code's own doing, and says nothing. */
+        if (ledger_has_started(&cell->ledger)) return 0;
+        stop(run);
+        return fault(run, CODE_CHANNEL_BROKEN, "a marker of the interpreter came out of order");
+    }
+    if (event == LEDGER_RECEIVED) {
+        run->received_ns = now_ns;
+        return warden_channel_send_received(cell->channel) == 0 ? 0 : CELL_E_STOPPED;
+    }
+    if (event == LEDGER_REJECTED) return take_rejects(run, &marker->failures);
+    if (event == LEDGER_HELD) cell->facts.held = true;
+    return 0;
+}
+
+static int on_marker_bytes(Run *run, const ChildEvent *event) {
+    HarnessReader *reader = &run->cell->reader;
+    harness_feed(reader, event->bytes, event->n_bytes);
+    for (;;) {
+        CLEANUP(harness_marker_deinit) HarnessMarker marker = {0};
+        int r = harness_next(reader, &marker);
+        if (r == HARNESS_E_MORE) return 0;
+        if (r == HARNESS_E_MALFORMED) {
+            stop(run);
+            return fault(run, CODE_CHANNEL_BROKEN,
+                         "a marker of the interpreter is not what the protocol allows");
+        }
+        if (r == 0) r = on_marker(run, &marker);
+        if (r != 0) return r;
+        if (run->cell->facts.fault != CODE_NONE) return 0;
+    }
+}
+
+/* --- Output -------------------------------------------------------------------------------- */
+
+static int on_output(Run *run, const ChildEvent *event) {
+    const RunOutputs *outputs = run->outputs;
+    output_add(event->kind == CHILD_STDOUT ? outputs->out : outputs->err, event->bytes,
+               event->n_bytes);
+    const uint64_t written = output_total_bytes(outputs->out) + output_total_bytes(outputs->err);
+    const uint64_t allowed = run->order->limits.output_bytes;
+    if (written <= allowed) return 0;
+    if (!run->is_over) stop(run);
+    return exceed(run, CODE_OUTPUT_LIMIT,
+                  "wrote %" PRIu64 " bytes to stdout and stderr together; %" PRIu64 " are allowed",
+                  written, allowed);
+}
+
+/* --- Time ---------------------------------------------------------------------------------- */
+
+static uint64_t cpu_used_ms(const Run *run) {
+    const uint64_t used_ns = child_cpu_ns(run->cell->child);
+    return used_ns > run->cpu_base_ns ? (used_ns - run->cpu_base_ns) / NS_PER_MS : 0;
+}
+
+static uint64_t wall_deadline_ns(const Run *run) {
+    const uint64_t dispatched_ns = run->cell->ledger.spawned_ns +
+                                   run->cell->facts.at_us[PHASE_DISPATCHED] * NS_PER_US;
+    if (run->received_ns == 0) return dispatched_ns + RECEIVE_LIMIT_MS * NS_PER_MS;
+    return run->received_ns + run->order->limits.wall_ms * NS_PER_MS;
+}
+
+/* When the CPU limit can be reached at the earliest, all processors working, or the wall limit. */
+static uint64_t next_check_ns(const Run *run) {
+    const uint64_t wall_ns = wall_deadline_ns(run);
+    if (run->received_ns == 0) return wall_ns;
+    const long n_processors = sysconf(_SC_NPROCESSORS_ONLN);
+    const uint64_t used_ms = cpu_used_ms(run), allowed_ms = run->order->limits.cpu_ms;
+    uint64_t wait_ms = used_ms < allowed_ms ? allowed_ms - used_ms : 0;
+    wait_ms /= n_processors > 0 ? (uint64_t)n_processors : 1;
+    if (wait_ms < CPU_CHECK_MIN_MS) wait_ms = CPU_CHECK_MIN_MS;
+    const uint64_t cpu_ns = clock_mono_ns() + wait_ms * NS_PER_MS;
+    return cpu_ns < wall_ns ? cpu_ns : wall_ns;
+}
+
+static int on_deadline(Run *run) {
+    const Limits *limits = &run->order->limits;
+    const bool is_late = clock_mono_ns() >= wall_deadline_ns(run);
+    if (run->received_ns == 0) {
+        stop(run);
+        return 0;
+    }
+    if (is_late) {
+        stop(run);
+        return exceed(run, CODE_TIMEOUT, "reached its wall clock limit of %" PRIu64 " ms",
+                      limits->wall_ms);
+    }
+    if (cpu_used_ms(run) < limits->cpu_ms) return 0;
+    stop(run);
+    return exceed(run, CODE_TIMEOUT, "reached its CPU time limit of %" PRIu64 " ms",
+                  limits->cpu_ms);
+}
+
+/* --- The loop ------------------------------------------------------------------------------ */
+
+static int on_event(Run *run, const ChildEvent *event) {
+    switch (event->kind) {
+    case CHILD_STOP:
+    case CHILD_CHANNEL: /* there is nothing left to say but that the broker is gone */
+        return CELL_E_STOPPED;
+    case CHILD_DEADLINE:
+        return on_deadline(run);
+    case CHILD_EXITED:
+        run->is_over = true;
+        run->ended_ns = clock_mono_ns();
+        return 0;
+    case CHILD_MARKER:
+        return on_marker_bytes(run, event);
+    case CHILD_STDOUT:
+    case CHILD_STDERR:
+        return on_output(run, event);
+    }
+    return error_origin(-EINVAL);
+}
+
+static int watch(Run *run) {
+    uint64_t check_ns = next_check_ns(run);
+    while (!run->is_over) {
+        ChildEvent event;
+        const bool was_received = run->received_ns != 0;
+        int r = child_next(run->cell->child, check_ns, &event);
+        if (r < 0) return error_fold(r);
+        r = on_event(run, &event);
+        if (r != 0) return r;
+        if (event.kind == CHILD_DEADLINE || was_received != (run->received_ns != 0))
+            check_ns = next_check_ns(run);
+    }
+    return 0;
+}
+
+/* What lies in the pipes when nobody is left to write; bounded, should somebody be. */
+static int take_rest(Run *run) {
+    ChildEvent event;
+    for (size_t n_bytes = 0; n_bytes < REST_MAX_BYTES; n_bytes += event.n_bytes) {
+        int r = child_next_rest(run->cell->child, &event);
+        if (r == CHILD_E_DRAINED) return 0;
+        if (r == 0) r = on_event(run, &event);
+        if (r != 0) return r;
+    }
+    return 0;
+}
+
+/* --- Before and after ---------------------------------------------------------------------- */
+
+static int dispatch(Run *run, bool hold) {
+    Cell *cell = run->cell;
+    int r = child_limit(cell->child, &run->order->limits);
+    if (r < 0)
+        return invalid_set(run->invalid, CODE_LAYER_MISSING, "the job's limits cannot be set: %s",
+                           strerror(-r));
+    if (r == CHILD_E_GONE)
+        return invalid_set(run->invalid, CODE_CHILD_NEVER_STARTED,
+                           "the interpreter died before it was given the job");
+    run->cpu_base_ns = child_cpu_ns(cell->child);
+    memcpy(cell->reader.nonce, run->order->nonce, sizeof cell->reader.nonce);
+    ledger_note(&cell->ledger, LEDGER_DISPATCHED, clock_mono_ns());
+    run->invalid->dispatched = true;
+    r = harness_send_order(cell->child, run->order, hold);
+    return r < 0 ? error_fold(r) : 0;
+}
+
+static void note_usage(Run *run) {
+    const Cell *cell = run->cell;
+    Facts *facts = &run->cell->facts;
+    const uint64_t base_us = run->cpu_base_ns / NS_PER_US;
+    const uint64_t own_us = cell->exit.cpu_us > base_us ? cell->exit.cpu_us - base_us : 0;
+    const uint64_t own_peak = cell->exit.peak_memory_bytes;
+    const uint64_t tree_peak = cell->usage.peak_memory_bytes;
+    facts->cpu_us = own_us + cell->usage.cpu_us;
+    facts->peak_memory_bytes = own_peak > tree_peak ? own_peak : tree_peak;
+    /* A short run's marker may be read after its death. */
+    if (run->received_ns && run->ended_ns > run->received_ns)
+        facts->wall_us = (run->ended_ns - run->received_ns) / NS_PER_US;
+}
+
+static void note_exit(Run *run) {
+    const ChildExit *exit = &run->cell->exit;
+    Facts *facts = &run->cell->facts;
+    facts->exited = exit->signal == 0;
+    facts->exit_code = exit->code;
+    facts->signal = exit->signal;
+    facts->killed_by_warden = run->is_killed && exit->signal == SIGKILL;
+}
+
+/* Kills what is left, takes the status and the rest of the output. */
+static int finish(Run *run) {
+    Cell *cell = run->cell;
+    int r = cell_reap(cell);
+    if (r < 0) return error_fold(r);
+    const bool is_left = r == CELL_E_LEFT;
+    r = take_rest(run);
+    if (r != 0) return r;
+    if (is_left) {
+        r = fault(run, CODE_NOT_REAPED, "processes of the job do not die");
+        return r < 0 ? error_fold(r) : 0;
+    }
+    ledger_note(&cell->ledger, LEDGER_REAPED, clock_mono_ns());
+    note_exit(run);
+    note_usage(run);
+    /* What the watching could not see: descendants, and the last moments. */
+    if (run->received_ns && cell->facts.cpu_us > run->order->limits.cpu_ms * UINT64_C(1000))
+        r = exceed(run, CODE_TIMEOUT, "used %" PRIu64 " us of CPU time; %" PRIu64 " ms are allowed",
+                   cell->facts.cpu_us, run->order->limits.cpu_ms);
+    return r < 0 ? error_fold(r) : 0;
+}
+
+/* The outputs, as they stand, tell why there was no start marker. */
+static int explain(Run *run) {
+    if (run->is_killed)
+        return invalid_set(run->invalid, CODE_CHILD_NEVER_STARTED,
+                           "hung: no start marker within %d ms of being given the job",
+                           RECEIVE_LIMIT_MS);
+    OutputFacts errors = {0};
+    output_finish(run->outputs->err, &errors);
+    const int r = invalid_set_death(run->invalid, &run->cell->exit, "start marker",
+                                    (const char *)errors.head, errors.head_bytes);
+    free(errors.head);
+    free(errors.tail);
+    return r;
+}
+
+int run_order(Cell *cell, const Order *order, const Scanner *scanner, const RunOutputs *outputs,
+              InvalidReport *ret_invalid) {
+    Run run = {
+        .cell = cell,
+        .order = order,
+        .scanner = scanner,
+        .outputs = outputs,
+        .invalid = ret_invalid,
+    };
+    int r = dispatch(&run, cell->facts.findings.n_items > 0);
+    if (r == 0) r = watch(&run);
+    if (r == 0) r = finish(&run);
+    if (r != 0) return r;
+    if (cell->facts.fault == CODE_NONE && !cell->facts.seen[PHASE_RECEIVED]) return explain(&run);
+    return 0;
+}
