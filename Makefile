@@ -28,7 +28,7 @@ else
 HARDEN := -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -fPIE
 HARDEN_LD := -fsanitize=$(SANITIZE) -pie
 endif
-CPPFLAGS_ALL := -D_GNU_SOURCE -DTBSANDBOX_VERSION='"$(VERSION)"' -Idaemon -Iproto -Itests/unit -I$(BUILD)/generated
+CPPFLAGS_ALL := -D_GNU_SOURCE -DTBSANDBOX_VERSION='"$(VERSION)"' -I. -Idaemon -Iproto -Itests/unit -I$(BUILD)/generated
 CFLAGS_ALL = -std=gnu11 $(OPT) -g $(WARN) $(HARDEN) $(CPPFLAGS_ALL) $(CFLAGS_LIBS) $(CFLAGS) -MMD -MP
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(addsuffix /*.c,$(1))))
@@ -142,4 +142,5 @@ help: ## list the targets
 	@echo '  variables: SANITIZE=address,undefined  CC=clang  OPT=-O0  FUZZ_SECONDS=N'
 
 -include $(patsubst %.o,%.d,$(OBJ_COMMON) $(OBJ_BROKER) $(OBJ_WARDEN) $(OBJ_CLIENT)) \
-         $(UNIT_TESTS:=.d) $(wildcard $(BUILD)/daemon/main.d $(BUILD)/client/main.d)
+         $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/unit/*.c tests/fuzz/*.c) \
+           daemon/main.c daemon/warden/main.c client/main.c)

@@ -16,12 +16,14 @@ for script in tests/integration/[0-9]*; do
         [ -n "$wanted" ] || continue
     fi
     began=$SECONDS
-    if timeout -k 10 600 "$script"; then
+    status=0
+    timeout -k 10 600 "$script" || status=$?
+    if [ "$status" = 0 ]; then
         passed=$((passed + 1))
         echo "ok      $name ($((SECONDS - began)) s)"
     else
         failed=$((failed + 1))
-        echo "NOT OK  $name (exit status $?, $((SECONDS - began)) s)"
+        echo "NOT OK  $name (exit status $status, $((SECONDS - began)) s)"
     fi
 done
 [ $((passed + failed)) -gt 0 ] || { echo "no script matches: $*" >&2; exit 64; }

@@ -28,7 +28,7 @@ struct DoctorRun {
     size_t n_checks;
     size_t n_open;
     unsigned epoch; /* of the pool when it began */
-    bool cut_short; /* the circuit opened and turned probes away */
+    bool cut_short; /* probes were turned away */
     List waiters;
     Probe *probes;
     DoctorCheck *checks;
@@ -86,6 +86,12 @@ static bool has_failure(const Verdict *verdict, Code code) {
     return false;
 }
 
+/* The circuit opened, or the profile or the daemon is going. */
+static bool was_turned_away(const Verdict *verdict) {
+    return has_failure(verdict, CODE_PROFILE_UNHEALTHY) ||
+           has_failure(verdict, CODE_PROFILE_REMOVED) || has_failure(verdict, CODE_SHUTTING_DOWN);
+}
+
 /* The child must have been seen to start: a failure for another reason proves nothing. */
 static bool is_as_expected(const DoctorProgram *program, const Verdict *verdict) {
     if (verdict->kind != program->kind || !verdict->child_started) return false;
@@ -141,7 +147,7 @@ static void on_probe(Job *job, void *data) {
     const Probe *probe = data;
     DoctorRun *run = probe->run;
     describe_seen(job->verdict, probe->check->seen, sizeof probe->check->seen);
-    if (has_failure(job->verdict, CODE_PROFILE_UNHEALTHY)) run->cut_short = true;
+    if (was_turned_away(job->verdict)) run->cut_short = true;
     probe->check->ok = is_as_expected(probe->program, job->verdict);
     if (!probe->check->ok && job->verdict->kind == VERDICT_FAILED &&
         strcmp(probe->check->expected, probe->check->seen) == 0)

@@ -120,6 +120,7 @@ Job *job_free(Job *job) {
     if (job->deadline) event_free(job->deadline);
     drop_crashes(job);
     facts_free(job->first_run);
+    verdict_free(job->kept);
     verdict_free(job->verdict);
     environment_record_deinit(&job->record);
     job_spec_deinit(&job->spec);
@@ -143,6 +144,7 @@ int job_add_crash(Job *job, const Facts *facts) {
         return error_origin(-ENOMEM);
     }
     job->crashes[job->n_crashes++] = crash;
+    job->run_crashes++;
     return 0;
 }
 

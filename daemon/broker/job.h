@@ -107,7 +107,9 @@ struct Job {
     unsigned runs_done;    /* of spec.repeats */
     NativeCrash *crashes;
     size_t n_crashes;
-    Facts *first_run;
+    unsigned run_crashes; /* native crashes of the run that is on */
+    Verdict *kept;        /* of the repeats so far: the first that failed, or the first */
+    Facts *first_run;     /* what later runs are compared with, when `kept` does not hold it */
 
     Verdict *verdict;
     struct Environment *environment; /* while running */

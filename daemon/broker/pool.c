@@ -203,7 +203,6 @@ static void on_observed(Pool *pool, Environment *env) {
     }
     remember_sample(pool, env->hash_sample);
     environment_accept(env);
-    log_write(LOG_LEVEL_DEBUG, (LogContext){NULL, env->id}, 0, "environment ready");
     pool->owner.changed(pool, POOL_READY, pool->owner.data);
 }
 

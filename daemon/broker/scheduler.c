@@ -265,27 +265,66 @@ static void run_again(Scheduler *scheduler, Job *job) {
     set_deadline(job);
 }
 
-/* True when the run's verdict is final; false when the job must run again for its repeats. Then the
- * first run's facts stay with the job, to compare with, and so do the crashes so far. */
-static bool repeats_are_done(Job *job, Verdict *verdict) {
-    job->runs_done++;
-    if (verdict->kind != VERDICT_PASSED || job->runs_done >= job->spec.repeats) return true;
-    if (!job->first_run) job->first_run = TAKE(verdict->facts);
+/* The job keeps the list of its crashes until its last run. */
+static int judge(Job *job, Facts **facts, Verdict **ret_verdict) {
+    Verdict *verdict;
+    const int r = verdict_new(facts, &job->crashes, job->n_crashes, job->attempts, &verdict);
+    if (r < 0) return error_fold(r);
     job->crashes = TAKE(verdict->native_crashes);
-    job->n_crashes = verdict->n_native_crashes;
     verdict->n_native_crashes = 0;
-    return false;
+    *ret_verdict = verdict;
+    return 0;
 }
 
-static int judge(Job *job, Facts **facts, Verdict **ret_verdict) {
-    CLEANUP(verdict_freep) Verdict *verdict = NULL;
-    int r = verdict_new(facts, &job->crashes, job->n_crashes, job->attempts, &verdict);
-    if (r < 0) return error_fold(r);
+/* Adds a run to those before it: a job's verdict is that of the first run that failed, or of the
+ * first, and says how the runs differ. */
+static int fold_run(Job *job, Verdict **verdict) {
+    if (!job->kept) {
+        job->kept = TAKE(*verdict);
+        return 0;
+    }
+    if (job->kept->kind == VERDICT_PASSED && (*verdict)->kind == VERDICT_FAILED) {
+        if (!job->first_run) job->first_run = TAKE(job->kept->facts);
+        job->kept = verdict_free(job->kept);
+        job->kept = TAKE(*verdict);
+        return verdict_compare_runs(job->kept, job->first_run, job->kept->facts);
+    }
+    const Facts *first = job->first_run ? job->first_run : job->kept->facts;
+    return verdict_compare_runs(job->kept, first, (*verdict)->facts);
+}
+
+/* Code that was refused is refused every time; of an infrastructure failure nothing follows. */
+static bool is_last_run(const Job *job, const Verdict *verdict) {
+    return job->runs_done >= job->spec.repeats || verdict->kind == VERDICT_INFRASTRUCTURE_FAILURE ||
+           !verdict->stage_execute;
+}
+
+static void deliver(Scheduler *scheduler, Job *job, Verdict **verdict) {
+    (*verdict)->attempts = job->attempts;
+    (*verdict)->native_crashes = TAKE(job->crashes);
+    (*verdict)->n_native_crashes = job->n_crashes;
     job->n_crashes = 0;
-    if (job->first_run && verdict->kind != VERDICT_INFRASTRUCTURE_FAILURE && verdict->facts)
-        r = verdict_compare_runs(verdict, job->first_run, verdict->facts);
+    finish(scheduler, job, verdict);
+}
+
+/* A run is over, crashes and their retry included. */
+static int end_run(Scheduler *scheduler, Job *job, Facts **facts) {
+    CLEANUP(verdict_freep) Verdict *verdict = NULL;
+    int r = judge(job, facts, &verdict);
     if (r < 0) return error_fold(r);
-    *ret_verdict = TAKE(verdict);
+    job->runs_done++;
+    job->run_crashes = 0;
+    const bool is_last = is_last_run(job, verdict);
+    if (verdict->kind == VERDICT_INFRASTRUCTURE_FAILURE) {
+        deliver(scheduler, job, &verdict);
+        return 0;
+    }
+    r = fold_run(job, &verdict);
+    if (r < 0) return error_fold(r);
+    if (is_last)
+        deliver(scheduler, job, &job->kept);
+    else
+        run_again(scheduler, job);
     return 0;
 }
 
@@ -299,20 +338,13 @@ static void on_result(Scheduler *scheduler, Pool *pool, Job *job, Facts **result
         }
         log_write(LOG_LEVEL_INFO, about(job), 0, "native crash by %s, attempt %u",
                   verdict_signal_name(facts->signal), job->attempts);
-        if (job->n_crashes < VERDICT_MAX_NATIVE_CRASHES) {
+        if (job->run_crashes < VERDICT_MAX_NATIVE_CRASHES) {
             run_again(scheduler, job);
             return;
         }
     }
-    CLEANUP(verdict_freep) Verdict *verdict = NULL;
-    if (judge(job, &facts, &verdict) < 0) {
+    if (end_run(scheduler, job, &facts) < 0)
         scheduler_end(scheduler, job, CODE_OUT_OF_MEMORY, "out of memory");
-        return;
-    }
-    if (repeats_are_done(job, verdict))
-        finish(scheduler, job, &verdict);
-    else
-        run_again(scheduler, job);
 }
 
 static void on_fault(Scheduler *scheduler, Job *job, const EnvironmentReport *report) {

@@ -21,7 +21,8 @@ enum {
 typedef struct Fill {
     Cell *cell;
     InvalidReport *invalid;
-    Keeper errors; /* its standard error */
+    Keeper errors;   /* its standard error */
+    bool has_output; /* on its standard output */
     char *error_text;
     size_t error_bytes;
 } Fill;
@@ -115,6 +116,7 @@ static int take_rest(Fill *fill) {
     while ((r = child_next_rest(fill->cell->child, &event)) == 0) {
         HarnessMarker marker;
         if (event.kind == CHILD_STDERR) keeper_add(&fill->errors, event.bytes, event.n_bytes);
+        if (event.kind == CHILD_STDOUT) fill->has_output = true;
         if (event.kind != CHILD_MARKER) continue;
         r = take_marker(fill, &event, &marker);
         if (r == 0) harness_marker_deinit(&marker); /* ready, and dead since */
@@ -132,7 +134,7 @@ static int explain_death(Fill *fill) {
     if (r == 0) r = gather_errors(fill);
     if (r == CELL_E_INVALID) return r;
     if (r < 0) return error_fold(r);
-    return invalid_set_death(fill->invalid, &cell->exit, "start marker", fill->error_text,
+    return invalid_set_death(fill->invalid, &cell->exit, !fill->has_output, fill->error_text,
                              fill->error_bytes);
 }
 
@@ -156,6 +158,7 @@ static int wait_ready(Fill *fill, HarnessMarker *ret_marker) {
             keeper_add(&fill->errors, event.bytes, event.n_bytes);
             break;
         case CHILD_STDOUT:
+            fill->has_output = true;
             break;
         case CHILD_MARKER:
             r = take_marker(fill, &event, ret_marker);

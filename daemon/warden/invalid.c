@@ -38,7 +38,7 @@ int invalid_add_excerpt(InvalidReport *report, const char *error_text, size_t er
     return 0;
 }
 
-int invalid_set_death(InvalidReport *report, const ChildExit *exit, const char *marker,
+int invalid_set_death(InvalidReport *report, const ChildExit *exit, bool is_silent,
                       const char *error_text, size_t error_bytes) {
     CLEANUP(freep) char *line = NULL;
     int r = excerpt_useful_line(error_text, error_bytes, &line);
@@ -46,13 +46,14 @@ int invalid_set_death(InvalidReport *report, const ChildExit *exit, const char *
     if (r < 0) return error_fold(r);
     const char *separator = line ? ": " : "", *words = line ? line : "";
     if (exit->signal)
-        return invalid_set(report, CODE_CHILD_NEVER_STARTED, "killed by %s before its %s%s%s",
-                           verdict_signal_name(exit->signal), marker, separator, words);
-    if (exit->code == 0 && !line)
         return invalid_set(report, CODE_CHILD_NEVER_STARTED,
-                           "silent: exited 0 with no output before its %s", marker);
-    return invalid_set(report, CODE_CHILD_NEVER_STARTED, "exited %d before its %s%s%s", exit->code,
-                       marker, separator, words);
+                           "killed by %s before its start marker%s%s",
+                           verdict_signal_name(exit->signal), separator, words);
+    if (exit->code == 0 && is_silent && !line)
+        return invalid_set(report, CODE_CHILD_NEVER_STARTED,
+                           "silent: exited 0 with no output before its start marker");
+    return invalid_set(report, CODE_CHILD_NEVER_STARTED, "exited %d before its start marker%s%s",
+                       exit->code, separator, words);
 }
 
 void invalid_report_deinit(InvalidReport *report) {

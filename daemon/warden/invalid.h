@@ -21,10 +21,9 @@ typedef struct InvalidReport {
 /* Fills the report; the detail is made one well-formed line. INVALID_E_REPORTED or -ENOMEM. */
 int invalid_set(InvalidReport *report, Code code, const char *format, ...)
     __attribute__((format(printf, 3, 4)));
-/* The same for an interpreter that died before it said `marker`, with what it wrote to standard
- * error.
- */
-int invalid_set_death(InvalidReport *report, const ChildExit *exit, const char *marker,
+/* The same for an interpreter that died before its start marker, with what it wrote to standard
+ * error; `is_silent` when it wrote nothing to standard output. */
+int invalid_set_death(InvalidReport *report, const ChildExit *exit, bool is_silent,
                       const char *error_text, size_t error_bytes);
 /* Adds an excerpt of standard error. 0 or -ENOMEM. */
 int invalid_add_excerpt(InvalidReport *report, const char *error_text, size_t error_bytes);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -304,13 +305,18 @@ static int finish(Run *run) {
 
 /* The outputs, as they stand, tell why there was no start marker. */
 static int explain(Run *run) {
+    const Facts *facts = &run->cell->facts;
+    if (facts->limit != CODE_NONE)
+        return invalid_set(run->invalid, CODE_CHILD_NEVER_STARTED,
+                           "stopped before its start marker: %s", facts->limit_detail);
     if (run->is_killed)
         return invalid_set(run->invalid, CODE_CHILD_NEVER_STARTED,
                            "hung: no start marker within %d ms of being given the job",
                            RECEIVE_LIMIT_MS);
     OutputFacts errors = {0};
     output_finish(run->outputs->err, &errors);
-    const int r = invalid_set_death(run->invalid, &run->cell->exit, "start marker",
+    const int r = invalid_set_death(run->invalid, &run->cell->exit,
+                                    output_total_bytes(run->outputs->out) == 0,
                                     (const char *)errors.head, errors.head_bytes);
     free(errors.head);
     free(errors.tail);

@@ -81,7 +81,7 @@ static int check_claims(const Workdir *workdir, const ChildView *view, const Har
         {strcmp(ready->directory, workdir_real_path(workdir)) == 0,
          "it does not stand in its work directory"},
         {ready->n_entries == 0, "its work directory was not empty"},
-        {ready->is_writable, "it cannot write to its work directory"},
+        {ready->is_writable, "its work directory is not writable"},
         {view->layers[CHILD_LAYER_WORK_DIRECTORY],
          "the kernel does not see it in its work directory"},
         {view->layers[CHILD_LAYER_DESCRIPTORS], "its descriptors are not exactly 0 to 4"},

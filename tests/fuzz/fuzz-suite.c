@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../client/submission.h"
-#include "../../client/suite_file.h"
+#include "client/submission.h"
+#include "client/suite_file.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes);
 

@@ -15,6 +15,7 @@ circuit: {failures: 3, backoff_min_s: 0.2, backoff_max_s: 1}" <<END
 profiles:
   faulty:
     interpreter: $T/fake/faulty-python
+    preload: [json]
     pool: {min_ready: 1, max: 2, ready_timeout_s: 3}
 END
 }
@@ -30,7 +31,7 @@ expect_infrastructure() {
     expect_json True 'v["attempts"] <= 1'
     # shellcheck disable=SC2016
     json 'v["failures"][0]["message"]' >"$T/message"
-    grep -qF -- "$1" "$T/message" || fail "fault $FAULT: '$(cat "$T/message")' lacks '$1'"
+    grep -qE -- "$1" "$T/message" || fail "fault $FAULT: '$(cat "$T/message")' lacks '$1'"
     ok
     expect 2 client submit --profile faulty --wait-s 60 "$T/good.py"
     expect_text "INFRASTRUCTURE FAILURE: "
@@ -67,6 +68,7 @@ after_good_jobs() {
 unlucky() { ! client submit --profile faulty --wait-s 60 "$T/good.py"; }
 
 fake_config
+# The fault, and what the cause must match.
 while read -r FAULT cause; do
     at_first_fill "$cause"
     after_good_jobs "$cause"
@@ -75,14 +77,29 @@ hash-randomization Fatal Python error: _Py_HashRandomization_Init
 silent exited 0
 hang no start marker
 marker-on-stdout exited 0
-die-after-ready start marker
+die-after-ready exited 1
 die-on-dispatch start marker
 die-on-dispatch-silently start marker
+hang-on-dispatch no start marker
 flood-before-ready start marker
-never-valid randomisation is off
-wrong-environ environment
-same-hash-sample not really random
 abort-before-ready SIGABRT
 garbage-marker marker
 out-of-order marker
+never-valid not randomised
+wrong-environ LD_PRELOAD
+same-hash-sample not really random
+END
+
+# Points of validation: one fill shows each.
+while read -r FAULT cause; do at_first_fill "$cause"; done <<'END'
+no-urandom random bytes
+not-writable cannot write
+not-isolated isolat
+left-over-file empty
+wrong-directory directory
+missing-import import
+extra-descriptor descriptor
+second-thread thread
+endless-marker marker
+wrong-nonce protocol|marker
 END

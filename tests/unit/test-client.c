@@ -4,8 +4,8 @@
 #include <fcntl.h>
 #include <stdarg.h>
 
-#include "../../client/commands.h"
-#include "../../client/host.h"
+#include "client/commands.h"
+#include "client/host.h"
 #include "base/clock.h"
 
 enum { MAX_ARGS = 32, OUTPUT_BYTES = 16384, KILLED = -1 };

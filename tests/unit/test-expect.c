@@ -3,7 +3,7 @@
 
 #include <check.h>
 
-#include "../../client/expect.h"
+#include "client/expect.h"
 
 static Expect expect;
 static Tb__Verdict verdict;

@@ -1,6 +1,6 @@
 #include "fake_daemon.h"
 
-#include "../../client/link.h"
+#include "client/link.h"
 #include "base/clock.h"
 
 static uint64_t in_ms(uint64_t ms) {

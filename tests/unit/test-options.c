@@ -4,7 +4,7 @@
 
 #include <check.h>
 
-#include "../../client/options.h"
+#include "client/options.h"
 
 typedef struct Settings {
     bool flag;

@@ -3,7 +3,7 @@
 
 #include <check.h>
 
-#include "../../client/printable.h"
+#include "client/printable.h"
 
 static char *shown;
 static size_t shown_bytes;

@@ -4,8 +4,8 @@
 
 #include <check.h>
 
-#include "../../client/render_json.h"
-#include "../../client/render_text.h"
+#include "client/render_json.h"
+#include "client/render_text.h"
 
 static char *text;
 static size_t text_bytes;

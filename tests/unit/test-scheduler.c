@@ -190,23 +190,63 @@ START_TEST(repeats_that_differ_fail) {
 }
 END_TEST
 
-START_TEST(a_repeat_that_fails_ends_them) {
+START_TEST(the_first_run_that_fails_is_the_verdict) {
     bench_init(&bench, "ready");
-    Job *job = submit_repeats("out:a exit:2", 5);
+    Job *job = submit_repeats("out:a exit:2 exit:3", 3);
     bench_await(&bench, job);
     expect_failed(job, CODE_EXITED);
-    ck_assert_uint_eq(job->verdict->attempts, 2);
+    ck_assert_int_eq(job->verdict->facts->exit_code, 2);
+    ck_assert_uint_eq(job->verdict->attempts, 3);
+    ck_assert_uint_eq(job->verdict->failures.n_items, 3);
+    ck_assert_int_eq(job->verdict->failures.items[1].code, CODE_NONDETERMINISTIC);
+    ck_assert_str_eq(job->verdict->failures.items[1].subject, "exit");
+    ck_assert_str_eq(job->verdict->failures.items[2].subject, "stdout");
+    ck_assert_uint_eq(bench.n_verdicts, 1);
     bench_deinit(&bench);
 }
 END_TEST
 
-START_TEST(crashes_are_counted_across_repeats) {
+START_TEST(every_repeat_may_crash_once) {
     bench_init(&bench, "ready");
     Job *job = submit_repeats("crash out:a crash out:a", 2);
     bench_await(&bench, job);
-    expect_failed(job, CODE_CRASHED);
+    expect_passed(job);
+    ck_assert_uint_eq(job->verdict->attempts, 4);
     ck_assert_uint_eq(job->verdict->n_native_crashes, 2);
+    ck_assert_uint_eq(job->verdict->native_crashes[0].attempt, 1);
     ck_assert_uint_eq(job->verdict->native_crashes[1].attempt, 3);
+    bench_deinit(&bench);
+}
+END_TEST
+
+START_TEST(a_repeat_that_crashes_twice_has_failed) {
+    bench_init(&bench, "ready");
+    Job *job = submit_repeats("out:a crash crash", 2);
+    bench_await(&bench, job);
+    expect_failed(job, CODE_CRASHED);
+    ck_assert_uint_eq(job->verdict->attempts, 3);
+    ck_assert_uint_eq(job->verdict->n_native_crashes, 2);
+    bench_deinit(&bench);
+}
+END_TEST
+
+START_TEST(nothing_follows_from_repeats_that_broke_off) {
+    bench_init(&bench, "ready");
+    Job *job = submit_repeats("exit:1 lost", 3);
+    bench_await(&bench, job);
+    expect_infrastructure(job, CODE_WARDEN_LOST, "exited 7");
+    ck_assert_uint_eq(job->verdict->attempts, 2);
+    ck_assert_uint_eq(bench.n_verdicts, 1);
+    bench_deinit(&bench);
+}
+END_TEST
+
+START_TEST(what_is_refused_is_not_repeated) {
+    bench_init(&bench, "ready");
+    Job *job = submit_repeats("does-not-parse", 5);
+    bench_await(&bench, job);
+    expect_failed(job, CODE_DOES_NOT_PARSE);
+    ck_assert_uint_eq(job->verdict->attempts, 1);
     bench_deinit(&bench);
 }
 END_TEST
@@ -487,11 +527,6 @@ END_TEST
 
 /* ---- a new config ---- */
 
-static Config *second_config(const char *script) {
-    Config *config = make_stub_config(&bench.places, script);
-    return config;
-}
-
 static void take_up(Config *config) {
     ck_assert_int_eq(scheduler_configure(&bench.scheduler, config), 0);
     config_unref(config);
@@ -502,7 +537,7 @@ START_TEST(an_equal_config_keeps_the_environments) {
     bench_await_ready(&bench);
     char id[ENVIRONMENT_ID_BYTES];
     strcpy(id, pool_ready(bench_pool(&bench))->id);
-    take_up(second_config("ready"));
+    take_up(make_stub_config(&bench.places, "ready"));
     Job *job = bench_submit(&bench, "a", "pass");
     bench_await(&bench, job);
     expect_passed(job);
@@ -516,7 +551,7 @@ START_TEST(a_changed_profile_gets_new_environments) {
     Job *running = bench_submit(&bench, "a", "mute");
     loop_until(&bench.loop, running->state == JOB_RUNNING);
     bench_await_ready(&bench);
-    take_up(second_config("dribble"));
+    take_up(make_stub_config(&bench.places, "dribble"));
     Job *job = bench_submit(&bench, "b", "pass");
     bench_await(&bench, job);
     expect_passed(job);
@@ -538,7 +573,7 @@ START_TEST(a_removed_profile_turns_its_jobs_away) {
     Job *running = bench_submit(&bench, "a", "mute");
     loop_until(&bench.loop, running->state == JOB_RUNNING);
     Job *queued = bench_submit(&bench, "b", "pass");
-    Config *config = second_config("ready");
+    Config *config = make_stub_config(&bench.places, "ready");
     forget_first_profile(config);
     take_up(config);
     expect_infrastructure(queued, CODE_PROFILE_REMOVED, "no longer configured");
@@ -557,7 +592,7 @@ START_TEST(a_removed_profile_runs_nothing_again) {
     bench_init(&bench, "ready");
     Job *job = bench_submit(&bench, "a", "crash pass");
     loop_until(&bench.loop, job->state == JOB_RUNNING);
-    Config *config = second_config("ready");
+    Config *config = make_stub_config(&bench.places, "ready");
     forget_first_profile(config);
     take_up(config);
     bench_await(&bench, job);
@@ -608,8 +643,9 @@ SUITE_MAIN_OR(warden_stub, "scheduler", a_job_gets_exactly_one_verdict,
               a_second_result_changes_nothing, a_native_crash_runs_once_more_elsewhere,
               a_second_native_crash_is_the_verdict, a_crash_then_a_fault_is_infrastructure,
               an_environment_that_was_dead_before_costs_no_attempt, equal_repeats_pass,
-              repeats_that_differ_fail, a_repeat_that_fails_ends_them,
-              crashes_are_counted_across_repeats, the_queue_has_a_bound,
+              repeats_that_differ_fail, the_first_run_that_fails_is_the_verdict,
+              every_repeat_may_crash_once, a_repeat_that_crashes_twice_has_failed,
+              nothing_follows_from_repeats_that_broke_off, what_is_refused_is_not_repeated, the_queue_has_a_bound,
               a_peer_has_a_bound_of_its_own, bytes_have_a_bound, limits_are_bounded_by_the_profile,
               a_key_names_one_job_of_its_peer, draining_accepts_nothing_and_finishes_the_rest,
               draining_an_idle_daemon_says_so, a_flood_does_not_hold_up_another_peer,

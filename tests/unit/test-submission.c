@@ -3,8 +3,8 @@
 
 #include <check.h>
 
-#include "../../client/canaries.h"
-#include "../../client/submission.h"
+#include "client/canaries.h"
+#include "client/submission.h"
 
 static Arena arena;
 static Tb__Submit submit;

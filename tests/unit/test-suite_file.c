@@ -4,7 +4,7 @@
 
 #include <check.h>
 
-#include "../../client/suite_file.h"
+#include "client/suite_file.h"
 
 static SuiteFile *suite;
 static ProblemList problems;

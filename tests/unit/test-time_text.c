@@ -2,7 +2,7 @@
 
 #include <check.h>
 
-#include "../../client/time_text.h"
+#include "client/time_text.h"
 
 #define NOW_MS UINT64_C(1900000000000)
 

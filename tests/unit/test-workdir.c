@@ -88,15 +88,18 @@ START_TEST(only_regular_files_are_opened) {
 }
 END_TEST
 
+enum { PATHS_BYTES = 512 };
+
 /* Walks and joins the paths by '|'; the result of the last step. */
-static int walk(const Workdir *workdir, size_t max_entries, char *paths) {
+static int walk(const Workdir *workdir, size_t max_entries, char paths[PATHS_BYTES]) {
     WorkdirWalk *pass;
     WorkdirEntry entry;
     int r;
+    size_t n = 0;
     paths[0] = '\0';
     ck_assert_int_eq(workdir_walk_new(workdir, max_entries, &pass), 0);
     while ((r = workdir_walk_next(pass, &entry)) == 0) {
-        strcat(strcat(paths, paths[0] ? "|" : ""), entry.path);
+        n += (size_t)snprintf(paths + n, PATHS_BYTES - n, "%s%s", n ? "|" : "", entry.path);
         ck_assert_str_eq(entry.path + strlen(entry.path) - strlen(entry.name), entry.name);
         if (entry.file.kind == WORKDIR_SYMLINK) ck_assert_str_eq(entry.target, "/");
         workdir_file_deinit(&entry.file);
@@ -107,7 +110,7 @@ static int walk(const Workdir *workdir, size_t max_entries, char *paths) {
 
 START_TEST(a_walk_sees_everything_once) {
     WorkdirMaker maker;
-    char paths[512];
+    char paths[PATHS_BYTES];
     workdir_maker_init(&maker);
     ck_assert_int_eq(walk(maker.workdir, 10, paths), WORKDIR_E_END);
     ck_assert_str_eq(paths, "");

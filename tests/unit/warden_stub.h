@@ -304,14 +304,17 @@ static inline void stub_run(const Stub *stub, const char *word) {
 
 /* ---- the self-test's programs ---- */
 
+/* The poisoned module's name was put into its program: that one is known by how it begins, when it
+ * is no other. */
 static inline const DoctorProgram *stub_find_program(const char *code) {
+    const DoctorProgram *poisoned = NULL;
     for (unsigned i = 0; i < doctor_n_programs; i++) {
-        const char *program = doctor_programs[i].code;
-        const size_t n = doctor_programs[i].needs_poison ? strcspn(program, "%") : strlen(program);
-        if (strncmp(program, code, n) == 0 && (doctor_programs[i].needs_poison || !code[n]))
-            return &doctor_programs[i];
+        const DoctorProgram *program = &doctor_programs[i];
+        if (strcmp(program->code, code) == 0) return program;
+        if (program->needs_poison && strncmp(program->code, code, strcspn(program->code, "%")) == 0)
+            poisoned = program;
     }
-    return NULL;
+    return poisoned;
 }
 
 /* As a sandbox that works would see it. */

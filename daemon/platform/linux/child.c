@@ -104,9 +104,9 @@ static bool take_event(Child *child, const struct pollfd watched[WATCH_COUNT],
     return read_ready(child, watched, ret_event);
 }
 
-/* Rounded up, so that the deadline has come when the wait is over. */
+/* Nothing once the deadline has come. */
 static struct timespec until(uint64_t deadline_ns, uint64_t now_ns) {
-    const uint64_t left_ns = deadline_ns - now_ns;
+    const uint64_t left_ns = deadline_ns > now_ns ? deadline_ns - now_ns : 0;
     return (struct timespec){(time_t)(left_ns / NS_PER_S), (long)(left_ns % NS_PER_S)};
 }
 
@@ -116,7 +116,7 @@ int child_next(Child *child, uint64_t deadline_ns, ChildEvent *ret_event) {
         struct pollfd watched[WATCH_COUNT];
         watch(child, watched);
         const bool is_late = now_ns >= deadline_ns;
-        const struct timespec wait = is_late ? (struct timespec){0} : until(deadline_ns, now_ns);
+        const struct timespec wait = until(deadline_ns, now_ns);
         const int n_ready = ppoll(watched, WATCH_COUNT, &wait, NULL);
         if (n_ready < 0 && errno != EINTR) return error_origin(-errno);
         /* A death in time is no missed deadline. */
