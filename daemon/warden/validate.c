@@ -81,7 +81,7 @@ static int check_claims(const Workdir *workdir, const ChildView *view, const Har
         {strcmp(ready->directory, workdir_real_path(workdir)) == 0,
          "it does not stand in its work directory"},
         {ready->n_entries == 0, "its work directory was not empty"},
-        {ready->is_writable, "its work directory is not writable"},
+        {ready->is_writable, "it cannot write to its work directory"},
         {view->layers[CHILD_LAYER_WORK_DIRECTORY],
          "the kernel does not see it in its work directory"},
         {view->layers[CHILD_LAYER_DESCRIPTORS], "its descriptors are not exactly 0 to 4"},
@@ -104,5 +104,5 @@ int validate_ready(const Setup *setup, const Workdir *workdir, const ChildView *
     if (r < 0) return error_fold(r);
     if (is_empty) return 0;
     return invalid_set(ret_invalid, CODE_ENVIRONMENT_INVALID,
-                       "its set-up left something in its work directory");
+                       "its work directory is not empty after its set-up");
 }

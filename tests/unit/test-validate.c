@@ -76,7 +76,7 @@ START_TEST(each_fault_is_named) {
     SPOILED(bench.ready.has_urandom = false, "it gets no random bytes from the system");
     SPOILED(bench.ready.directory = (char *)"/", "it does not stand in its work directory");
     SPOILED(bench.ready.n_entries = 1, "its work directory was not empty");
-    SPOILED(bench.ready.is_writable = false, "its work directory is not writable");
+    SPOILED(bench.ready.is_writable = false, "it cannot write to its work directory");
     SPOILED(bench.view.layers[CHILD_LAYER_DESCRIPTORS] = false,
             "its descriptors are not exactly 0 to 4");
     SPOILED(bench.view.n_threads = 2, "it has more than one thread");
@@ -84,7 +84,7 @@ START_TEST(each_fault_is_named) {
     SPOILED(bench.found[0].value = (char *)"z", "its environment has another value of A");
     SPOILED(bench.ready.environment.n_items = 2, "its environment has B, which nobody set");
     SPOILED(bench.ready.imports.n_items = 0, "json is not imported");
-    SPOILED(put("left", ""), "its set-up left something in its work directory");
+    SPOILED(put("left", ""), "its work directory is not empty after its set-up");
 }
 END_TEST
 
