@@ -1,13 +1,16 @@
 # tbsandboxd: build, checks and tools. `make help` lists the targets. Everything is made under build/.
 
 SANITIZE ?=
-BUILD := build$(if $(SANITIZE),/sanitize-$(subst $(comma),-,$(SANITIZE)))
 comma := ,
+BUILD := build$(if $(SANITIZE),/sanitize-$(subst $(comma),-,$(SANITIZE)))
 VERSION := 0.1.0
 CC ?= gcc
 OPT ?= -O2
 FUZZ_SECONDS ?= 60
-PREFIX ?= /usr/local
+
+# V=1 shows whole commands.
+Q := $(if $(V),,@)
+say = $(if $(V),,@printf '  %-8s%s\n' $(1) $(2))
 
 .DEFAULT_GOAL := all
 .DELETE_ON_ERROR:
@@ -64,7 +67,8 @@ $(BUILD)/flags.mk: Makefile tools/deps.sh
 
 $(BUILD)/generated/%.pb-c.c $(BUILD)/generated/%.pb-c.h &: proto/%.proto
 	@mkdir -p $(@D)
-	protoc-c --c_out=$(@D) -Iproto $<
+	$(call say,PROTOC,$<)
+	$(Q)protoc-c --c_out=$(@D) -Iproto $<
 
 $(HARNESS_C): daemon/harness/harness.py
 	@mkdir -p $(@D)
@@ -76,10 +80,12 @@ $(HARNESS_C): daemon/harness/harness.py
 # Generated headers first; the compiler's own dependency files do the rest.
 $(BUILD)/%.o: %.c $(BUILD)/flags.mk | $(PROTO_C)
 	@mkdir -p $(@D)
-	$(CC) $(CFLAGS_ALL) -c $< -o $@
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
 
 $(BUILD)/generated/%.o: $(BUILD)/generated/%.c $(BUILD)/flags.mk
-	$(CC) $(CFLAGS_ALL) -c $< -o $@
+	$(call say,CC,$<)
+	$(Q)$(CC) $(CFLAGS_ALL) -c $< -o $@
 
 $(BUILD)/libcommon.a: $(OBJ_COMMON)
 $(BUILD)/libbroker.a: $(OBJ_BROKER)
@@ -87,22 +93,28 @@ $(BUILD)/libwarden.a: $(OBJ_WARDEN)
 $(BUILD)/libclient.a: $(OBJ_CLIENT)
 $(BUILD)/lib%.a:
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(call say,AR,$@)
+	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/tbsandboxd: $(BUILD)/daemon/main.o $(BUILD)/libbroker.a $(BUILD)/libcommon.a
-	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_DAEMON)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_DAEMON)
 $(BUILD)/tbwarden: $(BUILD)/daemon/warden/main.o $(BUILD)/libwarden.a $(BUILD)/libcommon.a
-	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_WARDEN)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_WARDEN)
 $(BUILD)/tbclient: $(BUILD)/client/main.o $(BUILD)/libclient.a $(BUILD)/libcommon.a
-	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_CLIENT)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_CLIENT)
 
 $(BUILD)/tests/unit/%: $(BUILD)/tests/unit/%.o $(BUILD)/libbroker.a $(BUILD)/libwarden.a \
                        $(BUILD)/libclient.a $(BUILD)/libcommon.a
-	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_DAEMON) $$(pkg-config --libs check)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_DAEMON) $$(pkg-config --libs check)
 
 $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BUILD)/libbroker.a \
                        $(BUILD)/libwarden.a $(BUILD)/libclient.a $(BUILD)/libcommon.a
-	$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_DAEMON)
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_DAEMON)
 
 .SECONDARY:
 .PHONY: all deps demo check check-unit check-fuzz-corpus check-integration fuzz lint clean help \
@@ -139,7 +151,7 @@ clean: ## remove build/
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 28
-	@echo '  variables: SANITIZE=address,undefined  CC=clang  OPT=-O0  FUZZ_SECONDS=N'
+	@echo '  variables: SANITIZE=address,undefined  CC=clang  OPT=-O0  FUZZ_SECONDS=N  V=1'
 
 -include $(patsubst %.o,%.d,$(OBJ_COMMON) $(OBJ_BROKER) $(OBJ_WARDEN) $(OBJ_CLIENT)) \
          $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/unit/*.c tests/fuzz/*.c) \

@@ -1,4 +1,5 @@
-/* Bench: a scheduler with stub wardens on a loop of its own, and a count of what it told its owner. */
+/* Bench: a scheduler with stub wardens on a loop of its own, and a count of what it told its owner.
+ */
 #pragma once
 
 #include "broker/doctor.h"
@@ -13,7 +14,8 @@ typedef struct Bench {
     Loop loop;
     Places places;
     Config *config;
-    Scheduler scheduler;
+    Scheduler own_scheduler;
+    Scheduler *scheduler; /* its own, or one of the test's */
     struct event *children;
     bool self_test; /* a profile is tested before it serves */
     unsigned n_changes;
@@ -43,7 +45,7 @@ static inline void bench_on_pool_changed(Pool *pool, PoolEvent event, void *data
     if (event != POOL_READY || pool->doctor) return;
     if (state != HEALTH_TESTING && state != HEALTH_RETESTING) return;
     if (bench->self_test)
-        ck_assert_int_eq(doctor_start(&bench->scheduler, pool), 0);
+        ck_assert_int_eq(doctor_start(bench->scheduler, pool), 0);
     else
         pool_note(pool, HEALTH_EVENT_TEST_PASSED, NULL);
 }
@@ -58,13 +60,14 @@ static inline void bench_on_child(evutil_socket_t number, short what, void *data
     (void)what;
     Bench *bench = data;
     ProcessExit exit;
-    while (process_reap(&exit)) scheduler_exited(&bench->scheduler, &exit);
+    while (process_reap(&exit)) scheduler_exited(bench->scheduler, &exit);
 }
 
 /* Places and config only; the test may change the config before bench_start. */
 static inline void bench_prepare(Bench *bench, const char *script) {
     log_setup("test", LOG_LEVEL_ERROR, LOG_FORMAT_TEXT);
     *bench = (Bench){0};
+    bench->scheduler = &bench->own_scheduler;
     places_init(&bench->places);
     bench->config = make_stub_config(&bench->places, script);
 }
@@ -80,8 +83,8 @@ static inline void bench_start(Bench *bench) {
     loop_init(&bench->loop);
     bench->children = evsignal_new(bench->loop.base, SIGCHLD, bench_on_child, bench);
     event_add(bench->children, NULL);
-    ck_assert_int_eq(
-        scheduler_init(&bench->scheduler, bench->loop.base, bench->config, &key, owner), 0);
+    ck_assert_int_eq(scheduler_init(bench->scheduler, bench->loop.base, bench->config, &key, owner),
+                     0);
 }
 
 static inline void bench_init(Bench *bench, const char *script) {
@@ -91,14 +94,14 @@ static inline void bench_init(Bench *bench, const char *script) {
 
 /* Ends everything and checks that nothing is left of it. */
 static inline void bench_deinit(Bench *bench) {
-    scheduler_end_all(&bench->scheduler, CODE_SHUTTING_DOWN, "the test is over");
-    scheduler_abort(&bench->scheduler);
-    loop_until(&bench->loop, scheduler_n_environments(&bench->scheduler) == 0);
-    ck_assert_uint_eq(bench->scheduler.n_queued, 0);
-    ck_assert_uint_eq(bench->scheduler.n_running, 0);
-    ck_assert_uint_eq(bench->scheduler.payload_bytes, 0);
-    ck_assert(list_empty(&bench->scheduler.accounts));
-    scheduler_deinit(&bench->scheduler);
+    scheduler_end_all(bench->scheduler, CODE_SHUTTING_DOWN, "the test is over");
+    scheduler_abort(bench->scheduler);
+    loop_until(&bench->loop, scheduler_n_environments(bench->scheduler) == 0);
+    ck_assert_uint_eq(bench->scheduler->n_queued, 0);
+    ck_assert_uint_eq(bench->scheduler->n_running, 0);
+    ck_assert_uint_eq(bench->scheduler->payload_bytes, 0);
+    ck_assert(list_empty(&bench->scheduler->accounts));
+    scheduler_deinit(bench->scheduler);
     event_free(bench->children);
     loop_deinit(&bench->loop);
     config_unref(bench->config);
@@ -107,7 +110,7 @@ static inline void bench_deinit(Bench *bench) {
 }
 
 static inline Pool *bench_pool(const Bench *bench) {
-    Pool *pool = scheduler_pool(&bench->scheduler, "stdlib");
+    Pool *pool = scheduler_pool(bench->scheduler, "stdlib");
     ck_assert_ptr_nonnull(pool);
     return pool;
 }
@@ -131,7 +134,7 @@ static inline Job *bench_submit_spec(Bench *bench, JobSpec *spec, const char *pe
     Job *job = NULL;
     bool known = true;
     Refusal refusal = {0};
-    const int r = scheduler_submit(&bench->scheduler, spec, peer, &job, &known, &refusal);
+    const int r = scheduler_submit(bench->scheduler, spec, peer, &job, &known, &refusal);
     ck_assert_msg(r == 0, "refused: %s", refusal.message);
     ck_assert(!known);
     return job;
@@ -147,9 +150,8 @@ static inline void bench_refuse(Bench *bench, JobSpec *spec, RefusalCode code, c
     Job *job = NULL;
     bool known;
     Refusal refusal;
-    ck_assert_int_eq(
-        scheduler_submit(&bench->scheduler, spec, "uid:1001", &job, &known, &refusal),
-        SCHEDULER_E_REFUSED);
+    ck_assert_int_eq(scheduler_submit(bench->scheduler, spec, "uid:1001", &job, &known, &refusal),
+                     SCHEDULER_E_REFUSED);
     ck_assert_int_eq(refusal.code, code);
     ck_assert_msg(strstr(refusal.message, part), "'%s' lacks '%s'", refusal.message, part);
     ck_assert_ptr_nonnull(spec->idempotency_key);

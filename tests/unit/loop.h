@@ -1,5 +1,5 @@
-/* Loop: an event base that a test turns until what it waits for is so, with one generous deadline in
- * place of any assumption about time. */
+/* Loop: an event base that a test turns until what it waits for is so, with one generous deadline
+ * in place of any assumption about time. */
 #pragma once
 
 #include <stdbool.h>

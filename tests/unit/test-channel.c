@@ -38,9 +38,9 @@ static Tbw__Message *unpack(ChannelFrame *frame) {
     size_t n_bytes = 0;
     ck_assert_int_eq(wire_payload_length(frame->bytes, frame->n_bytes, &n_bytes), 0);
     ck_assert_uint_eq(n_bytes + WIRE_HEADER_BYTES, frame->n_bytes);
-    ck_assert_int_eq(wire_unpack(&tbw__message__descriptor, frame->bytes + WIRE_HEADER_BYTES,
-                                 n_bytes, &message),
-                     0);
+    ck_assert_int_eq(
+        wire_unpack(&tbw__message__descriptor, frame->bytes + WIRE_HEADER_BYTES, n_bytes, &message),
+        0);
     free(frame->bytes);
     return (Tbw__Message *)message;
 }
@@ -55,8 +55,8 @@ START_TEST(setup_carries_the_profile) {
     CLEANUP(child_env_deinit) ChildEnv environment = {0};
     ck_assert_int_eq(env_variable_list_append(&environment, "HOME", "/r/work/e-1/work"), 0);
     ChannelFrame frame;
-    ck_assert_int_eq(
-        channel_encode_setup("e-1", "/r/work/e-1", profile, &environment, 512, &frame), 0);
+    ck_assert_int_eq(channel_encode_setup("e-1", "/r/work/e-1", profile, &environment, 512, &frame),
+                     0);
     Tbw__Message *message = unpack(&frame);
     ck_assert_int_eq(message->body_case, TBW__MESSAGE__BODY_SETUP);
     const Tbw__Setup *setup = message->setup;

@@ -57,9 +57,8 @@ static void set_up(void) {
     loop_init(&self.loop);
     self.budget = 150 << 10;
     self.client = ends[1];
-    ck_assert_int_eq(connection_new(self.loop.base, ends[0], limits, &self.budget, owner,
-                                    &self.connection),
-                     0);
+    ck_assert_int_eq(
+        connection_new(self.loop.base, ends[0], limits, &self.budget, owner, &self.connection), 0);
 }
 
 static void tear_down(void) {
@@ -190,9 +189,8 @@ START_TEST(large_frames_share_a_budget) {
     const ConnectionOwner owner = {on_frame, on_refused, on_closed, &self};
     int ends[2];
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-    ck_assert_int_eq(connection_new(self.loop.base, ends[0], limits, &self.budget, owner,
-                                    &self.connection),
-                     0);
+    ck_assert_int_eq(
+        connection_new(self.loop.base, ends[0], limits, &self.budget, owner, &self.connection), 0);
     self.client = ends[1];
     send_bytes("\0\0\0\1x", 5); /* small frames are not counted */
     loop_until(&self.loop, self.n_frames == 1);

@@ -50,7 +50,7 @@ static void tear_down(void) {
 
 static void start(const char *profile, uint64_t request_id) {
     ck_assert_int_eq(
-        consult_start(&bench.scheduler, profile, request_id, &consults, on_consulted, &bench), 0);
+        consult_start(bench.scheduler, profile, request_id, &consults, on_consulted, &bench), 0);
 }
 
 START_TEST(every_profile_is_reported) {
@@ -143,7 +143,7 @@ END_TEST
 START_TEST(stopping_answers_those_who_wait) {
     set_up("ready", "");
     start("stdlib", 1);
-    scheduler_abort(&bench.scheduler);
+    scheduler_abort(bench.scheduler);
     ck_assert_uint_eq(said.n_done, 1);
     ck_assert(!said.healthy[0]);
     tear_down();

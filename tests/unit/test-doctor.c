@@ -55,7 +55,7 @@ START_TEST(a_sandbox_that_works_serves) {
     ck_assert(health_serves(&bench_pool(&bench)->health));
     ck_assert_ptr_null(bench_pool(&bench)->doctor);
     ck_assert_uint_eq(bench.n_changes, 0); /* no client sees a probe */
-    ck_assert_uint_eq(bench.scheduler.totals.accepted, 0);
+    ck_assert_uint_eq(bench.scheduler->totals.accepted, 0);
     bench_deinit(&bench);
 }
 END_TEST
@@ -93,8 +93,9 @@ START_TEST(jobs_of_a_profile_that_fails_it_get_the_diagnosis) {
     set_up("leaks-canary");
     Job *job = bench_submit(&bench, "a", "pass");
     bench_await(&bench, job);
-    expect_infrastructure(job, CODE_PROFILE_UNHEALTHY, "self-test leaks-canary: expected failed: "
-                                                       "canary_leak, saw failed: exited 42");
+    expect_infrastructure(job, CODE_PROFILE_UNHEALTHY,
+                          "self-test leaks-canary: expected failed: "
+                          "canary_leak, saw failed: exited 42");
     ck_assert_uint_eq(job->verdict->attempts, 0);
     bench_deinit(&bench);
 }
@@ -118,7 +119,7 @@ START_TEST(one_runs_at_a_time_and_may_be_forgotten) {
     loop_until(&bench.loop, bench_pool(&bench)->doctor);
     Pool *pool = bench_pool(&bench);
     const struct DoctorRun *run = pool->doctor;
-    ck_assert_int_eq(doctor_start(&bench.scheduler, pool), 0);
+    ck_assert_int_eq(doctor_start(bench.scheduler, pool), 0);
     ck_assert_ptr_eq(pool->doctor, run);
     ck_assert_int_eq(doctor_await(pool, on_told, pool), 0);
     doctor_forget(pool, pool);
@@ -133,7 +134,7 @@ START_TEST(it_may_run_again_while_the_profile_serves) {
     set_up("");
     bench_await_ready(&bench);
     Pool *pool = bench_pool(&bench);
-    ck_assert_int_eq(doctor_start(&bench.scheduler, pool), 0);
+    ck_assert_int_eq(doctor_start(bench.scheduler, pool), 0);
     ck_assert_int_eq(doctor_await(pool, on_told, pool), 0);
     Job *job = bench_submit(&bench, "a", "pass");
     loop_until(&bench.loop, told.n_told == 1 && job->state == JOB_FINISHED);
@@ -148,7 +149,7 @@ START_TEST(one_of_an_older_profile_says_nothing) {
     loop_until(&bench.loop, bench_pool(&bench)->doctor);
     Config *config = make_stub_config(&bench.places, "ready");
     set_text(&config->profiles[0].warmup, "");
-    ck_assert_int_eq(scheduler_configure(&bench.scheduler, config), 0);
+    ck_assert_int_eq(scheduler_configure(bench.scheduler, config), 0);
     config_unref(config);
     loop_until(&bench.loop, health_serves(&bench_pool(&bench)->health));
     bench_deinit(&bench);
@@ -180,10 +181,10 @@ START_TEST(a_removed_profile_is_not_called_unhealthy) {
     ck_assert_int_eq(doctor_await(pool, expect_no_judgement, pool), 0);
     Config *config = make_stub_config(&bench.places, "ready");
     set_text(&config->profiles[0].name, "renamed");
-    ck_assert_int_eq(scheduler_configure(&bench.scheduler, config), 0);
+    ck_assert_int_eq(scheduler_configure(bench.scheduler, config), 0);
     config_unref(config);
     loop_until(&bench.loop, told.n_told == 1);
-    loop_until(&bench.loop, list_empty(&bench.scheduler.retired));
+    loop_until(&bench.loop, list_empty(&bench.scheduler->retired));
     bench_deinit(&bench);
 }
 END_TEST
@@ -193,7 +194,7 @@ START_TEST(stopping_is_no_verdict_on_the_sandbox) {
     loop_until(&bench.loop, bench_pool(&bench)->doctor);
     Pool *pool = bench_pool(&bench);
     ck_assert_int_eq(doctor_await(pool, expect_no_judgement, pool), 0);
-    scheduler_abort(&bench.scheduler);
+    scheduler_abort(bench.scheduler);
     ck_assert_uint_eq(told.n_told, 1);
     ck_assert_ptr_null(pool->doctor);
     bench_deinit(&bench);

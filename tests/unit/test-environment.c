@@ -159,9 +159,8 @@ START_TEST(is_not_ready_before_it_is_accepted) {
     self.accepts = false;
     await_state(ENVIRONMENT_OBSERVED);
     Job *job = make_job("uid:1001", "key");
-    ck_assert_int_eq(
-        environment_run(self.environment, job, &self.config->profiles[0].limits, &key),
-        ENVIRONMENT_E_NOT_READY);
+    ck_assert_int_eq(environment_run(self.environment, job, &self.config->profiles[0].limits, &key),
+                     ENVIRONMENT_E_NOT_READY);
     job_free(job);
     tear_down();
 }

@@ -107,14 +107,15 @@ START_TEST(a_warden_gets_its_channel_and_nothing_else) {
 END_TEST
 
 START_TEST(the_channel_may_be_the_very_descriptor_it_becomes) {
-    /* With 0 and 3 free the warden's end is 3 itself. What was there comes back before any check. */
+    /* With 0 and 3 free the warden's end is 3 itself. What was there comes back before any check.
+     */
     const int kept = fcntl(3, F_DUPFD_CLOEXEC, 20);
     close(3);
     close(0);
     int channel = -1;
     pid_t pid = 0;
-    const int r =
-        process_spawn_warden("/proc/self/exe", LOG_LEVEL_INFO, LOG_FORMAT_TEXT, &pid, &channel);
+    const int r = process_spawn_warden("/proc/self/exe", LOG_LEVEL_INFO, LOG_FORMAT_TEXT, &pid,
+                                       &channel);
     const int moved = fcntl(channel, F_DUPFD_CLOEXEC, 21);
     close(channel);
     if (kept >= 0) dup2(kept, 3);
@@ -197,6 +198,6 @@ START_TEST(orphans_come_to_the_reaper) {
 END_TEST
 
 SUITE_MAIN_OR(be_warden, "process", a_warden_gets_its_channel_and_nothing_else,
-              the_channel_may_be_the_very_descriptor_it_becomes, our_end_does_not_block_and_is_not_inherited,
-              an_exit_is_told, a_kill_is_told, a_program_that_cannot_start_is_an_error,
-              orphans_come_to_the_reaper)
+              the_channel_may_be_the_very_descriptor_it_becomes,
+              our_end_does_not_block_and_is_not_inherited, an_exit_is_told, a_kill_is_told,
+              a_program_that_cannot_start_is_an_error, orphans_come_to_the_reaper)

@@ -17,9 +17,9 @@ static Tb__Envelope *unpack(ReplyFrame *frame, uint64_t request_id, Tb__Envelope
     size_t n_bytes = 0;
     ck_assert_int_eq(wire_payload_length(frame->bytes, frame->n_bytes, &n_bytes), 0);
     ck_assert_uint_eq(n_bytes + WIRE_HEADER_BYTES, frame->n_bytes);
-    ck_assert_int_eq(wire_unpack(&tb__envelope__descriptor, frame->bytes + WIRE_HEADER_BYTES,
-                                 n_bytes, &message),
-                     0);
+    ck_assert_int_eq(
+        wire_unpack(&tb__envelope__descriptor, frame->bytes + WIRE_HEADER_BYTES, n_bytes, &message),
+        0);
     free(frame->bytes);
     wire_message_free(held);
     held = message;
@@ -249,6 +249,5 @@ START_TEST(doctor_is_healthy_only_when_every_profile_is) {
 END_TEST
 
 SUITE_MAIN("reply", hello_names_itself_and_its_bounds, every_refusal_has_its_code,
-           accepted_event_and_done, a_verdict_arrives_whole,
-           a_verdict_without_a_run_claims_nothing, a_job_has_outputs_and_a_list_has_none,
-           doctor_is_healthy_only_when_every_profile_is)
+           accepted_event_and_done, a_verdict_arrives_whole, a_verdict_without_a_run_claims_nothing,
+           a_job_has_outputs_and_a_list_has_none, doctor_is_healthy_only_when_every_profile_is)

@@ -20,8 +20,8 @@ START_TEST(a_job_gets_exactly_one_verdict) {
     ck_assert_mem_eq(job->verdict->facts->out.head, "hello", 5);
     ck_assert_str_eq(job->record.version, "3.11.2");
     ck_assert_str_eq(job->verdict->facts->environment_id, job->record.id);
-    ck_assert_uint_eq(bench.scheduler.totals.accepted, 1);
-    ck_assert_uint_eq(bench.scheduler.totals.passed, 1);
+    ck_assert_uint_eq(bench.scheduler->totals.accepted, 1);
+    ck_assert_uint_eq(bench.scheduler->totals.passed, 1);
     ck_assert_uint_eq(bench.n_idle, 1);
     ck_assert_ptr_null(job->spec.code.bytes); /* nothing of the payload stays */
     bench_deinit(&bench);
@@ -49,7 +49,7 @@ START_TEST(what_was_seen_becomes_the_verdict) {
         ck_assert_uint_eq(jobs[i]->verdict->attempts, 1);
     }
     ck_assert_uint_eq(bench.n_verdicts, N);
-    ck_assert_uint_eq(bench.scheduler.totals.failed, N);
+    ck_assert_uint_eq(bench.scheduler->totals.failed, N);
     bench_deinit(&bench);
 }
 END_TEST
@@ -81,7 +81,7 @@ START_TEST(infrastructure_is_never_tried_again) {
     loop_idle(&bench.loop);
     ck_assert_uint_eq(bench.n_verdicts, N);
     ck_assert_uint_eq(bench.n_running, N);
-    ck_assert_uint_eq(bench.scheduler.totals.infrastructure, N);
+    ck_assert_uint_eq(bench.scheduler->totals.infrastructure, N);
     bench_deinit(&bench);
 }
 END_TEST
@@ -261,8 +261,8 @@ START_TEST(the_queue_has_a_bound) {
     bench_submit(&bench, "b", "pass");
     JobSpec spec = make_spec("c", "pass");
     bench_refuse(&bench, &spec, REFUSE_RESOURCE_EXHAUSTED, "queue is full");
-    ck_assert_uint_eq(bench.scheduler.totals.refused, 1);
-    ck_assert_uint_eq(bench.scheduler.totals.accepted, 2);
+    ck_assert_uint_eq(bench.scheduler->totals.refused, 1);
+    ck_assert_uint_eq(bench.scheduler->totals.accepted, 2);
     bench_deinit(&bench);
     ck_assert_uint_eq(bench.n_verdicts, 2);
 }
@@ -278,7 +278,7 @@ START_TEST(a_peer_has_a_bound_of_its_own) {
     bench_refuse(&bench, &spec, REFUSE_RESOURCE_EXHAUSTED, "jobs of yours");
     spec = make_spec("c", "pass");
     bench_submit_spec(&bench, &spec, "uid:1002");
-    scheduler_end(&bench.scheduler, first, CODE_CANCELLED, "cancelled");
+    scheduler_end(bench.scheduler, first, CODE_CANCELLED, "cancelled");
     bench_submit(&bench, "c", "pass"); /* one of its jobs has a verdict: there is room again */
     bench_deinit(&bench);
 }
@@ -293,7 +293,7 @@ START_TEST(bytes_have_a_bound) {
     Job *job = bench_submit(&bench, "a", "123456");
     spec = make_spec("b", "12345");
     bench_refuse(&bench, &spec, REFUSE_RESOURCE_EXHAUSTED, "hold 6 bytes");
-    scheduler_end(&bench.scheduler, job, CODE_CANCELLED, "cancelled");
+    scheduler_end(bench.scheduler, job, CODE_CANCELLED, "cancelled");
     bench_submit(&bench, "b", "12345");
     bench_deinit(&bench);
 }
@@ -323,7 +323,7 @@ START_TEST(a_key_names_one_job_of_its_peer) {
         bool known = false;
         Refusal refusal;
         ck_assert_int_eq(
-            scheduler_submit(&bench.scheduler, &spec, "uid:1001", &again, &known, &refusal), 0);
+            scheduler_submit(bench.scheduler, &spec, "uid:1001", &again, &known, &refusal), 0);
         ck_assert_ptr_eq(again, job);
         ck_assert(known);
         ck_assert_ptr_null(spec.idempotency_key);
@@ -335,7 +335,7 @@ START_TEST(a_key_names_one_job_of_its_peer) {
     bench_await(&bench, other);
     expect_passed(job);
     expect_failed(other, CODE_EXITED);
-    ck_assert_uint_eq(bench.scheduler.totals.accepted, 2);
+    ck_assert_uint_eq(bench.scheduler->totals.accepted, 2);
     bench_deinit(&bench);
 }
 END_TEST
@@ -343,14 +343,14 @@ END_TEST
 START_TEST(draining_accepts_nothing_and_finishes_the_rest) {
     bench_init(&bench, "ready");
     Job *job = bench_submit(&bench, "a", "pass");
-    scheduler_drain(&bench.scheduler, true);
+    scheduler_drain(bench.scheduler, true);
     ck_assert_uint_eq(bench.n_idle, 0);
     JobSpec spec = make_spec("b", "pass");
     bench_refuse(&bench, &spec, REFUSE_UNAVAILABLE, "draining");
     bench_await(&bench, job);
     expect_passed(job);
     ck_assert_uint_eq(bench.n_idle, 1);
-    scheduler_drain(&bench.scheduler, false);
+    scheduler_drain(bench.scheduler, false);
     bench_await(&bench, bench_submit(&bench, "b", "pass"));
     bench_deinit(&bench);
 }
@@ -358,7 +358,7 @@ END_TEST
 
 START_TEST(draining_an_idle_daemon_says_so) {
     bench_init(&bench, "ready");
-    scheduler_drain(&bench.scheduler, true);
+    scheduler_drain(bench.scheduler, true);
     ck_assert_uint_eq(bench.n_idle, 1);
     bench_deinit(&bench);
 }
@@ -402,13 +402,13 @@ START_TEST(probes_come_first_and_are_seen_by_nobody) {
     Job *job = bench_submit(&bench, "a", "pass");
     JobSpec spec = make_spec("probe", "pass");
     n_probed = 0;
-    ck_assert_int_eq(
-        scheduler_probe(&bench.scheduler, bench_pool(&bench), &spec, on_probe, &bench), 0);
+    ck_assert_int_eq(scheduler_probe(bench.scheduler, bench_pool(&bench), &spec, on_probe, &bench),
+                     0);
     bench_await(&bench, job);
     ck_assert_uint_eq(n_probed, 1);
     ck_assert_uint_eq(n_verdicts_before_probe, 0);
     ck_assert_uint_eq(bench.n_changes, 2);
-    ck_assert_uint_eq(bench.scheduler.totals.accepted, 1);
+    ck_assert_uint_eq(bench.scheduler->totals.accepted, 1);
     bench_deinit(&bench);
 }
 END_TEST
@@ -419,7 +419,7 @@ START_TEST(a_queued_job_is_cancelled) {
     bench_init(&bench, "mute");
     Job *job = bench_submit(&bench, "a", "pass");
     Job *other = bench_submit(&bench, "b", "pass");
-    scheduler_end(&bench.scheduler, job, CODE_CANCELLED, "cancelled by its client");
+    scheduler_end(bench.scheduler, job, CODE_CANCELLED, "cancelled by its client");
     expect_infrastructure(job, CODE_CANCELLED, "cancelled by its client");
     ck_assert_uint_eq(job->verdict->attempts, 0);
     ck_assert_uint_eq(pool_n_waiting(bench_pool(&bench)), 1);
@@ -435,7 +435,7 @@ START_TEST(a_running_job_is_cancelled_with_its_environment) {
     loop_until(&bench.loop, job->state == JOB_RUNNING);
     char id[ENVIRONMENT_ID_BYTES];
     strcpy(id, job->environment->id);
-    scheduler_end(&bench.scheduler, job, CODE_CANCELLED, "cancelled by its client");
+    scheduler_end(bench.scheduler, job, CODE_CANCELLED, "cancelled by its client");
     expect_infrastructure(job, CODE_CANCELLED, "cancelled");
     ck_assert_ptr_null(job->environment);
     Job *next = bench_submit(&bench, "b", "pass");
@@ -456,11 +456,11 @@ START_TEST(stopping_gives_every_job_its_verdict) {
         char key[2] = {(char)('b' + i), '\0'};
         jobs[i] = bench_submit(&bench, key, "mute");
     }
-    scheduler_end_all(&bench.scheduler, CODE_SHUTTING_DOWN, "stopped");
+    scheduler_end_all(bench.scheduler, CODE_SHUTTING_DOWN, "stopped");
     expect_infrastructure(running, CODE_SHUTTING_DOWN, "stopped");
     for (int i = 0; i < 6; i++) expect_infrastructure(jobs[i], CODE_SHUTTING_DOWN, "stopped");
     ck_assert_uint_eq(bench.n_verdicts, 7);
-    ck_assert(scheduler_is_idle(&bench.scheduler));
+    ck_assert(scheduler_is_idle(bench.scheduler));
     bench_deinit(&bench);
     ck_assert_uint_eq(bench.n_verdicts, 7);
 }
@@ -528,7 +528,7 @@ END_TEST
 /* ---- a new config ---- */
 
 static void take_up(Config *config) {
-    ck_assert_int_eq(scheduler_configure(&bench.scheduler, config), 0);
+    ck_assert_int_eq(scheduler_configure(bench.scheduler, config), 0);
     config_unref(config);
 }
 
@@ -578,12 +578,12 @@ START_TEST(a_removed_profile_turns_its_jobs_away) {
     take_up(config);
     expect_infrastructure(queued, CODE_PROFILE_REMOVED, "no longer configured");
     ck_assert_int_eq(running->state, JOB_RUNNING);
-    ck_assert_ptr_null(scheduler_pool(&bench.scheduler, "stdlib"));
-    ck_assert_ptr_nonnull(scheduler_pool(&bench.scheduler, "renamed"));
+    ck_assert_ptr_null(scheduler_pool(bench.scheduler, "stdlib"));
+    ck_assert_ptr_nonnull(scheduler_pool(bench.scheduler, "renamed"));
     JobSpec spec = make_spec("c", "pass");
     bench_refuse(&bench, &spec, REFUSE_INVALID_ARGUMENT, "no profile 'stdlib'");
-    scheduler_end(&bench.scheduler, running, CODE_CANCELLED, "cancelled");
-    loop_until(&bench.loop, list_empty(&bench.scheduler.retired));
+    scheduler_end(bench.scheduler, running, CODE_CANCELLED, "cancelled");
+    loop_until(&bench.loop, list_empty(&bench.scheduler->retired));
     bench_deinit(&bench);
 }
 END_TEST
@@ -613,10 +613,10 @@ START_TEST(finished_jobs_are_forgotten_in_time) {
         strcpy(ids[i], job->id);
         bench_await(&bench, job);
     }
-    loop_until(&bench.loop, !registry_find(bench.scheduler.registry, ids[1]));
-    ck_assert_ptr_null(registry_find(bench.scheduler.registry, ids[0]));
-    ck_assert_ptr_nonnull(registry_find(bench.scheduler.registry, ids[2]));
-    ck_assert_ptr_nonnull(registry_find(bench.scheduler.registry, ids[3]));
+    loop_until(&bench.loop, !registry_find(bench.scheduler->registry, ids[1]));
+    ck_assert_ptr_null(registry_find(bench.scheduler->registry, ids[0]));
+    ck_assert_ptr_nonnull(registry_find(bench.scheduler->registry, ids[2]));
+    ck_assert_ptr_nonnull(registry_find(bench.scheduler->registry, ids[3]));
     bench_deinit(&bench);
 }
 END_TEST
@@ -626,14 +626,14 @@ START_TEST(the_pids_of_live_wardens_are_known) {
     bench_await_ready(&bench);
     pid_t *pids = NULL;
     size_t n_pids = 0;
-    ck_assert_int_eq(scheduler_wardens(&bench.scheduler, &pids, &n_pids), 0);
+    ck_assert_int_eq(scheduler_wardens(bench.scheduler, &pids, &n_pids), 0);
     ck_assert_uint_ge(n_pids, 1);
     bool found = false;
     for (size_t i = 0; i < n_pids; i++) found |= pids[i] == pool_ready(bench_pool(&bench))->pid;
     ck_assert(found);
     free(pids);
     const ProcessExit stranger = {.pid = 1};
-    ck_assert(!scheduler_exited(&bench.scheduler, &stranger));
+    ck_assert(!scheduler_exited(bench.scheduler, &stranger));
     bench_deinit(&bench);
 }
 END_TEST
@@ -645,14 +645,15 @@ SUITE_MAIN_OR(warden_stub, "scheduler", a_job_gets_exactly_one_verdict,
               an_environment_that_was_dead_before_costs_no_attempt, equal_repeats_pass,
               repeats_that_differ_fail, the_first_run_that_fails_is_the_verdict,
               every_repeat_may_crash_once, a_repeat_that_crashes_twice_has_failed,
-              nothing_follows_from_repeats_that_broke_off, what_is_refused_is_not_repeated, the_queue_has_a_bound,
-              a_peer_has_a_bound_of_its_own, bytes_have_a_bound, limits_are_bounded_by_the_profile,
-              a_key_names_one_job_of_its_peer, draining_accepts_nothing_and_finishes_the_rest,
-              draining_an_idle_daemon_says_so, a_flood_does_not_hold_up_another_peer,
-              probes_come_first_and_are_seen_by_nobody, a_queued_job_is_cancelled,
-              a_running_job_is_cancelled_with_its_environment, stopping_gives_every_job_its_verdict,
-              an_open_circuit_answers_with_its_diagnosis, a_circuit_recovers_by_itself,
-              a_job_does_not_wait_forever_for_an_environment, a_job_behind_others_waits_longer,
-              an_equal_config_keeps_the_environments, a_changed_profile_gets_new_environments,
-              a_removed_profile_turns_its_jobs_away, a_removed_profile_runs_nothing_again,
-              finished_jobs_are_forgotten_in_time, the_pids_of_live_wardens_are_known)
+              nothing_follows_from_repeats_that_broke_off, what_is_refused_is_not_repeated,
+              the_queue_has_a_bound, a_peer_has_a_bound_of_its_own, bytes_have_a_bound,
+              limits_are_bounded_by_the_profile, a_key_names_one_job_of_its_peer,
+              draining_accepts_nothing_and_finishes_the_rest, draining_an_idle_daemon_says_so,
+              a_flood_does_not_hold_up_another_peer, probes_come_first_and_are_seen_by_nobody,
+              a_queued_job_is_cancelled, a_running_job_is_cancelled_with_its_environment,
+              stopping_gives_every_job_its_verdict, an_open_circuit_answers_with_its_diagnosis,
+              a_circuit_recovers_by_itself, a_job_does_not_wait_forever_for_an_environment,
+              a_job_behind_others_waits_longer, an_equal_config_keeps_the_environments,
+              a_changed_profile_gets_new_environments, a_removed_profile_turns_its_jobs_away,
+              a_removed_profile_runs_nothing_again, finished_jobs_are_forgotten_in_time,
+              the_pids_of_live_wardens_are_known)

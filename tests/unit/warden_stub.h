@@ -1,7 +1,7 @@
 /* Warden stub: the test program started again in a warden's place. It speaks proto/warden.proto and
  * follows a script: words of the profile's interpreter say how it starts, words of the job's code
- * what comes of a job. Each start, and each run of one job, takes the next word; the last one stays.
- * Runs no code. */
+ * what comes of a job. Each start, and each run of one job, takes the next word; the last one
+ * stays. Runs no code. */
 #pragma once
 
 #include <fcntl.h>
@@ -102,8 +102,7 @@ static inline Tbw__Message *stub_receive(const Stub *stub) {
 static inline unsigned stub_count(const Stub *stub, const char *key) {
     char path[512];
     int n = snprintf(path, sizeof path, "%s/../../count-", stub->directory);
-    for (; *key && n < (int)sizeof path - 1; key++)
-        path[n++] = strchr(" /\n", *key) ? '_' : *key;
+    for (; *key && n < (int)sizeof path - 1; key++) path[n++] = strchr(" /\n", *key) ? '_' : *key;
     path[n] = '\0';
     const int fd = open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     if (fd < 0 || write(fd, "x", 1) != 1) _exit(96);
@@ -330,14 +329,15 @@ static inline StubResult stub_program_result(const DoctorProgram *program) {
 
 static inline void stub_run_program(const Stub *stub, const DoctorProgram *program) {
     const StubResult result = stub_is(stub->lie, program->name) ? stub_result("exit:42")
-                                                               : stub_program_result(program);
+                                                                : stub_program_result(program);
     stub_send_received(stub);
     stub_send_result(stub, &result);
 }
 
 /* ---- its life ---- */
 
-/* warden_stub ends the process. The profile's warm-up names the self-test's program to lie about. */
+/* warden_stub ends the process. The profile's warm-up names the self-test's program to lie about.
+ */
 static inline int warden_stub(int argc, char **argv) {
     if (argc < 3 || !stub_is(argv[1], "--channel") || sodium_init() < 0) return 95;
     prctl(PR_SET_PDEATHSIG, SIGKILL);
