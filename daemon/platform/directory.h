@@ -7,8 +7,8 @@ enum {
     DIRECTORY_E_UNSAFE = 2, /* somebody else owns it or may write to it */
 };
 
-/* Makes `path` with `mode` and missing parents with 0755, and checks that nobody else owns it or may
- * write to it. 0, DIRECTORY_E_UNSAFE, or -errno. */
+/* Makes `path` with `mode` and missing parents with 0755, and checks that nobody else owns it or
+ * may write to it. 0, DIRECTORY_E_UNSAFE, or -errno. */
 int directory_make(const char *path, unsigned mode);
 
 /* Takes the daemon's lock in `path`; it holds until *ret_fd is closed, by death too.

@@ -27,6 +27,7 @@ typedef struct Run {
     const Scanner *scanner;
     const RunOutputs *outputs;
     InvalidReport *invalid;
+    uint64_t dispatched_ns;
     uint64_t received_ns; /* 0: not yet */
     uint64_t ended_ns;    /* when the interpreter was seen to be dead, or was killed */
     uint64_t cpu_base_ns; /* used before the job */
@@ -252,7 +253,8 @@ static int dispatch(Run *run, bool hold) {
                            "the interpreter died before it was given the job");
     run->cpu_base_ns = child_cpu_ns(cell->child);
     memcpy(cell->reader.nonce, run->order->nonce, sizeof cell->reader.nonce);
-    ledger_note(&cell->ledger, LEDGER_DISPATCHED, clock_mono_ns());
+    run->dispatched_ns = clock_mono_ns();
+    ledger_note(&cell->ledger, LEDGER_DISPATCHED, run->dispatched_ns);
     run->invalid->dispatched = true;
     r = harness_send_order(cell->child, run->order, hold);
     return r < 0 ? error_fold(r) : 0;
@@ -267,9 +269,11 @@ static void note_usage(Run *run) {
     const uint64_t tree_peak = cell->usage.peak_memory_bytes;
     facts->cpu_us = own_us + cell->usage.cpu_us;
     facts->peak_memory_bytes = own_peak > tree_peak ? own_peak : tree_peak;
-    /* A short run's marker may be read after its death. */
-    if (run->received_ns && run->ended_ns > run->received_ns)
-        facts->wall_us = (run->ended_ns - run->received_ns) / NS_PER_US;
+    /* A short run's marker may be read after its death: then the hand-over is the nearest to it. */
+    const uint64_t from_ns = run->received_ns < run->ended_ns ? run->received_ns
+                                                              : run->dispatched_ns;
+    if (run->received_ns && run->ended_ns > from_ns)
+        facts->wall_us = (run->ended_ns - from_ns) / NS_PER_US;
 }
 
 static void note_exit(Run *run) {

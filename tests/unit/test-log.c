@@ -131,8 +131,7 @@ START_TEST(a_foreign_byte_does_not_cost_the_line) {
     read_back(file, line, sizeof line);
     json_t *event = json_loads(line, 0, NULL);
     ck_assert_ptr_nonnull(event);
-    ck_assert_str_eq(json_string_value(json_object_get(event, "message")),
-                     "name \xef\xbf\xbd end");
+    ck_assert_str_eq(json_string_value(json_object_get(event, "message")), "name \xef\xbf\xbd end");
     json_decref(event);
 }
 END_TEST
