@@ -174,7 +174,7 @@ static const Field limit_fields[] = {
     {"wall_s", FIELD_SECONDS, offsetof(Limits, wall_ms), .min = 10, .max = DAY_MS},
     {"cpu_s", FIELD_SECONDS, offsetof(Limits, cpu_ms), .min = 10, .max = DAY_MS},
     {"memory", FIELD_BYTES, offsetof(Limits, memory_bytes), .min = MIB(1), .max = TIB(1)},
-    {"output", FIELD_BYTES, offsetof(Limits, output_bytes), .min = KIB(1), .max = GIB(1)},
+    {"output", FIELD_BYTES, offsetof(Limits, output_bytes), .min = KIB(1), .max = TIB(1)},
     {"disk", FIELD_BYTES, offsetof(Limits, disk_bytes), .min = KIB(64), .max = TIB(1)},
     {"processes", FIELD_COUNT, offsetof(Limits, processes), .min = 1, .max = 65536},
     {"open_files", FIELD_COUNT, offsetof(Limits, open_files), .min = 16, .max = 1048576},
