@@ -112,11 +112,15 @@ static void write_usage(FILE *stream, const Tb__Usage *usage) {
             (double)usage->peak_memory_bytes / (1 << 20));
 }
 
+/* One line: the verdict's own failure or stderr tells the rest. */
 static void write_crash(FILE *stream, const Tb__NativeCrash *crash) {
-    fprintf(stream, "  native crash: attempt %" PRIu32 ", ", crash->attempt);
+    fprintf(stream, "  native crash: attempt %" PRIu32 " in ", crash->attempt);
+    printable_text(stream, crash->environment_id);
+    fputs(", ", stream);
     printable_text(stream, crash->signal_name);
-    fputs(": ", stream);
-    write_message(stream, crash->excerpt);
+    if (crash->excerpt[0]) fputs(": ", stream);
+    printable_line(stream, crash->excerpt, strcspn(crash->excerpt, "\n"));
+    fputc('\n', stream);
 }
 
 static void write_produced(FILE *stream, const Tb__ProducedFile *file) {

@@ -14,6 +14,7 @@
 #include "base/error.h"
 #include "broker/doctor.h"
 #include "broker/session.h"
+#include "broker/timer.h"
 #include "platform/directory.h"
 #include "platform/listener.h"
 #include "platform/process.h"
@@ -22,15 +23,9 @@
 
 enum {
     STOP_GRACE_MS = 25000, /* for environments and last replies, once no job is left */
+    ACCEPT_PAUSE_MS = 200, /* when descriptors ran out */
     STRAYS_LIMIT_MS = 500, /* the loop stands still meanwhile; only after a warden was killed */
 };
-
-static struct timeval as_timeval(uint64_t ms) {
-    return (struct timeval){
-        .tv_sec = (time_t)(ms / MS_PER_S),
-        .tv_usec = (suseconds_t)(ms % MS_PER_S * 1000),
-    };
-}
 
 /* ---- what the scheduler tells ---- */
 
@@ -61,8 +56,7 @@ static void stop(Broker *broker, const char *why) {
                       "the daemon was stopped before the job could finish");
     session_finish_all(broker);
     scheduler_abort(&broker->scheduler);
-    const struct timeval grace = as_timeval(STOP_GRACE_MS);
-    event_add(broker->grace, &grace);
+    timer_arm(broker->grace, STOP_GRACE_MS);
 }
 
 static void on_idle(void *data) {
@@ -100,8 +94,7 @@ static void on_terminate(evutil_socket_t number, short what, void *data) {
     log_info("%s: draining for at most %llu ms", number == SIGINT ? "SIGINT" : "SIGTERM",
              (unsigned long long)broker->config->shutdown_grace_ms);
     evconnlistener_disable(broker->listener);
-    const struct timeval grace = as_timeval(broker->config->shutdown_grace_ms);
-    event_add(broker->grace, &grace);
+    timer_arm(broker->grace, broker->config->shutdown_grace_ms);
     scheduler_drain(&broker->scheduler, true);
     event_active(broker->stop_soon, EV_TIMEOUT, 0);
 }
@@ -175,8 +168,7 @@ static void on_accept_error(struct evconnlistener *listener, void *data) {
     log_error(-error, "cannot accept a connection");
     /* Out of descriptors: the backlog keeps the clients until some are free again. */
     evconnlistener_disable(listener);
-    const struct timeval pause = as_timeval(200);
-    event_add(broker->accept_again, &pause);
+    timer_arm(broker->accept_again, ACCEPT_PAUSE_MS);
 }
 
 static void on_accept_again(evutil_socket_t fd, short what, void *data) {

@@ -12,6 +12,7 @@
 #include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "broker/timer.h"
 #include "platform/workdir.h"
 #include "wire.h"
 
@@ -60,14 +61,6 @@ static bool enter(Environment *env, Step step) {
     env->state = next;
     log_write(LOG_LEVEL_DEBUG, log_context(env), 0, "environment %s", state_name(next));
     return true;
-}
-
-static void set_deadline(Environment *env, uint64_t in_ms) {
-    const struct timeval limit = {
-        .tv_sec = (time_t)(in_ms / MS_PER_S),
-        .tv_usec = (suseconds_t)(in_ms % MS_PER_S * 1000),
-    };
-    event_add(env->deadline, &limit);
 }
 
 static void drop_channel(Environment *env) {
@@ -205,7 +198,7 @@ static void on_channel_event(struct bufferevent *channel, short what, void *data
         return;
     }
     bufferevent_disable(channel, EV_READ | EV_WRITE);
-    set_deadline(env, EXIT_GRACE_MS);
+    timer_arm(env->deadline, EXIT_GRACE_MS);
 }
 
 static void finish(Environment *env) {
@@ -279,7 +272,7 @@ static int start(Environment *env) {
     bufferevent_enable(env->channel, EV_READ | EV_WRITE);
     r = send_setup(env);
     if (r < 0) return error_fold(r);
-    set_deadline(env, env->profile->ready_timeout_ms + START_GRACE_MS);
+    timer_arm(env->deadline, env->profile->ready_timeout_ms + START_GRACE_MS);
     return 0;
 }
 
@@ -355,7 +348,7 @@ int environment_run(Environment *env, Job *job, const Limits *limits, const Mark
     if (r != 0) return error_origin(-ENOMEM);
     env->job = job;
     enter(env, STEP_DISPATCHED);
-    set_deadline(env, limits->wall_ms + RUN_GRACE_MS);
+    timer_arm(env->deadline, limits->wall_ms + RUN_GRACE_MS);
     return 0;
 }
 
@@ -363,7 +356,7 @@ int environment_run(Environment *env, Job *job, const Limits *limits, const Mark
 void environment_close(Environment *env) {
     if (!enter(env, STEP_CLOSED)) return;
     drop_channel(env);
-    set_deadline(env, env->has_exited ? 0 : CLOSE_GRACE_MS);
+    timer_arm(env->deadline, env->has_exited ? 0 : CLOSE_GRACE_MS);
 }
 
 void environment_exited(Environment *env, const ProcessExit *exit) {
@@ -376,5 +369,5 @@ void environment_exited(Environment *env, const ProcessExit *exit) {
     else if (env->channel_ended)
         lose(env);
     else
-        set_deadline(env, EXIT_GRACE_MS); /* its last words may still be in the channel */
+        timer_arm(env->deadline, EXIT_GRACE_MS); /* its last words may still be in the channel */
 }

@@ -10,6 +10,7 @@
 #include "base/clock.h"
 #include "base/error.h"
 #include "broker/queue.h"
+#include "broker/timer.h"
 
 static void on_retry(evutil_socket_t fd, short what, void *data);
 static void on_refill(evutil_socket_t fd, short what, void *data);
@@ -105,14 +106,6 @@ Environment *pool_find(const Pool *pool, pid_t pid) {
     return NULL;
 }
 
-static void schedule(struct event *timer, uint64_t in_ms) {
-    const struct timeval delay = {
-        .tv_sec = (time_t)(in_ms / MS_PER_S),
-        .tv_usec = (suseconds_t)(in_ms % MS_PER_S * 1000),
-    };
-    event_add(timer, &delay);
-}
-
 static void close_idle(Pool *pool) {
     list_each(link, &pool->environments) {
         Environment *env = list_entry(link, Environment, pool_link);
@@ -133,7 +126,7 @@ void pool_note(Pool *pool, HealthEvent event, const char *diagnosis) {
                   pool->diagnosis ? pool->diagnosis : "unknown",
                   (unsigned long long)(pool->health.retry_at_ms - now_ms));
         close_idle(pool);
-        schedule(pool->retry, pool->health.retry_at_ms - now_ms);
+        timer_arm(pool->retry, pool->health.retry_at_ms - now_ms);
     } else {
         log_info("profile %s is %s", pool->profile->name, health_state_name(state));
     }
@@ -268,11 +261,11 @@ static void on_refill(evutil_socket_t fd, short what, void *data) {
     Pool *pool = data;
     const uint64_t failures = pool->fill_failures_total;
     while (needs_more(pool) && pool->fill_failures_total == failures) fill_one(pool);
-    if (needs_more(pool)) schedule(pool->refill, 0);
+    if (needs_more(pool)) timer_arm(pool->refill, 0);
 }
 
 void pool_fill(Pool *pool) {
-    if (needs_more(pool)) schedule(pool->refill, 0);
+    if (needs_more(pool)) timer_arm(pool->refill, 0);
 }
 
 int pool_configure(Pool *pool, Config *config, const Profile *profile) {

@@ -12,6 +12,7 @@
 #include "base/error.h"
 #include "broker/queue.h"
 #include "broker/scheduler_internal.h"
+#include "broker/timer.h"
 
 enum {
     MAX_UNDISPATCHED = 3, /* dead environments one job may be handed before it is given up */
@@ -146,12 +147,7 @@ void scheduler_end(Scheduler *scheduler, Job *job, Code code, const char *messag
 static void on_no_environment(evutil_socket_t fd, short what, void *data);
 
 static void set_deadline(Job *job) {
-    const uint64_t wait_ms = job->scheduler->config->environment_wait_ms;
-    const struct timeval wait = {
-        .tv_sec = (time_t)(wait_ms / MS_PER_S),
-        .tv_usec = (suseconds_t)(wait_ms % MS_PER_S * 1000),
-    };
-    event_add(job->deadline, &wait);
+    timer_arm(job->deadline, job->scheduler->config->environment_wait_ms);
 }
 
 static int enqueue(Scheduler *scheduler, Pool *pool, Job *job) {

@@ -13,6 +13,7 @@
 #include "broker/consult.h"
 #include "broker/reply.h"
 #include "broker/request.h"
+#include "broker/timer.h"
 
 enum { MAX_FOLLOWED = 4096 }; /* requests of one client that wait for a verdict */
 
@@ -334,14 +335,10 @@ static void on_hello_deadline(evutil_socket_t fd, short what, void *data) {
 /* ---- life ---- */
 
 static int arm_hello(Session *session) {
-    const uint64_t limit_ms = session->broker->config->hello_timeout_ms;
-    const struct timeval limit = {
-        .tv_sec = (time_t)(limit_ms / MS_PER_S),
-        .tv_usec = (suseconds_t)(limit_ms % MS_PER_S * 1000),
-    };
     session->hello_deadline = evtimer_new(session->broker->base, on_hello_deadline, session);
     if (!session->hello_deadline) return error_origin(-ENOMEM);
-    return event_add(session->hello_deadline, &limit) == 0 ? 0 : error_origin(-ENOMEM);
+    const int r = timer_arm(session->hello_deadline, session->broker->config->hello_timeout_ms);
+    return r == 0 ? 0 : error_origin(-ENOMEM);
 }
 
 int session_new(Broker *broker, int fd, Peer *peer, Session **ret_session) {

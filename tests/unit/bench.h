@@ -34,7 +34,7 @@ static inline void bench_on_job_changed(Job *job, void *data) {
         bench->n_verdicts++;
     }
     if (job->state == JOB_RUNNING && bench->n_running < BENCH_MAX_JOBS)
-        strcpy(bench->running_order[bench->n_running++], job->id);
+        snprintf(bench->running_order[bench->n_running++], JOB_ID_BYTES, "%s", job->id);
     if (bench->job_changed) bench->job_changed(job);
 }
 

@@ -187,44 +187,14 @@ START_TEST(invalid_needs_an_infrastructure_code) {
 }
 END_TEST
 
-START_TEST(a_result_arrives_whole) {
-    uint8_t hash[SHA256_BYTES] = {0xab, 0xcd};
+START_TEST(a_result_carries_the_end_of_the_run) {
     Tbw__PhaseTime started = TBW__PHASE_TIME__INIT;
     started.phase = PHASE_STARTED;
     started.at_us = 77;
     Tbw__PhaseTime *phases[] = {&started};
-    Tbw__Failure reject = TBW__FAILURE__INIT, finding = TBW__FAILURE__INIT;
-    reject.code = (char *)"forbidden_import";
-    reject.subject = (char *)"socket";
-    reject.line = 3;
-    finding.code = (char *)"canary_leak";
-    finding.sink = (char *)"stdout";
-    finding.transform = (char *)"literal";
-    finding.offset = 1 << 30;
-    Tbw__Failure *rejects[] = {&reject}, *findings[] = {&finding};
-    Tbw__Output out = TBW__OUTPUT__INIT;
-    out.head = (ProtobufCBinaryData){3, (uint8_t *)"a\0\xff"};
-    out.tail = (ProtobufCBinaryData){1, (uint8_t *)"z"};
-    out.total_bytes = 1000;
-    out.omitted_bytes = 996;
-    out.sha256 = (ProtobufCBinaryData){sizeof hash, hash};
-    Tbw__ProducedFile file = TBW__PRODUCED_FILE__INIT, link = TBW__PRODUCED_FILE__INIT;
-    file.name = (ProtobufCBinaryData){5, (uint8_t *)"x.csv"};
-    file.size_bytes = 12;
-    file.sha256 = out.sha256;
-    link.name = (ProtobufCBinaryData){2, (uint8_t *)"\xffl"};
-    link.note = (char *)"a symbolic link";
-    Tbw__ProducedFile *produced[] = {&file, &link};
     Tbw__Result result = TBW__RESULT__INIT;
     result.phases = phases;
     result.n_phases = 1;
-    result.rejects = rejects;
-    result.n_rejects = 1;
-    result.findings = findings;
-    result.n_findings = 1;
-    result.stdout = &out;
-    result.produced = produced;
-    result.n_produced = 2;
     result.exited = 1;
     result.exit_code = -3;
     result.signal = 9;
@@ -244,26 +214,6 @@ START_TEST(a_result_arrives_whole) {
     const Facts *facts = decoded.facts;
     ck_assert(facts->seen[PHASE_STARTED] && !facts->seen[PHASE_ENDED]);
     ck_assert_uint_eq(facts->at_us[PHASE_STARTED], 77);
-    ck_assert_int_eq(facts->rejects.items[0].code, CODE_FORBIDDEN_IMPORT);
-    ck_assert_str_eq(facts->rejects.items[0].subject, "socket");
-    ck_assert_uint_eq(facts->rejects.items[0].line, 3);
-    ck_assert_int_eq(facts->findings.items[0].code, CODE_CANARY_LEAK);
-    ck_assert_str_eq(facts->findings.items[0].sink, "stdout");
-    ck_assert_str_eq(facts->findings.items[0].transform, "literal");
-    ck_assert_uint_eq(facts->findings.items[0].offset, 1 << 30);
-    ck_assert_uint_eq(facts->out.head_bytes, 3); /* bytes stay bytes */
-    ck_assert_mem_eq(facts->out.head, "a\0\xff", 3);
-    ck_assert_mem_eq(facts->out.tail, "z", 1);
-    ck_assert_uint_eq(facts->out.total_bytes, 1000);
-    ck_assert_uint_eq(facts->out.omitted_bytes, 996);
-    ck_assert_mem_eq(facts->out.sha256, hash, sizeof hash);
-    ck_assert_uint_eq(facts->err.total_bytes, 0);
-    ck_assert_uint_eq(facts->n_produced, 2);
-    ck_assert_str_eq((const char *)facts->produced[0].name, "x.csv");
-    ck_assert_uint_eq(facts->produced[0].size_bytes, 12);
-    ck_assert(facts->produced[0].has_sha256 && !facts->produced[1].has_sha256);
-    ck_assert_uint_eq(facts->produced[1].name_bytes, 2);
-    ck_assert_str_eq(facts->produced[1].note, "a symbolic link");
     ck_assert(facts->exited && facts->killed_by_warden && facts->held);
     ck_assert_int_eq(facts->exit_code, -3);
     ck_assert_int_eq(facts->signal, 9);
@@ -276,6 +226,75 @@ START_TEST(a_result_arrives_whole) {
     ck_assert_uint_eq(facts->disk_bytes, 4);
     ck_assert_int_eq(facts->fault, CODE_STAGING_FAILED);
     ck_assert_str_eq(facts->fault_detail, "no room");
+    channel_message_deinit(&decoded);
+}
+END_TEST
+
+START_TEST(a_result_carries_what_was_found) {
+    Tbw__Failure reject = TBW__FAILURE__INIT, finding = TBW__FAILURE__INIT;
+    reject.code = (char *)"forbidden_import";
+    reject.subject = (char *)"socket";
+    reject.line = 3;
+    finding.code = (char *)"canary_leak";
+    finding.sink = (char *)"stdout";
+    finding.transform = (char *)"literal";
+    finding.offset = 1 << 30;
+    Tbw__Failure *rejects[] = {&reject}, *findings[] = {&finding};
+    Tbw__Result result = TBW__RESULT__INIT;
+    result.rejects = rejects;
+    result.n_rejects = 1;
+    result.findings = findings;
+    result.n_findings = 1;
+    ck_assert_int_eq(decode_result(&result), 0);
+    const Facts *facts = decoded.facts;
+    ck_assert_int_eq(facts->rejects.items[0].code, CODE_FORBIDDEN_IMPORT);
+    ck_assert_str_eq(facts->rejects.items[0].subject, "socket");
+    ck_assert_uint_eq(facts->rejects.items[0].line, 3);
+    ck_assert_int_eq(facts->findings.items[0].code, CODE_CANARY_LEAK);
+    ck_assert_str_eq(facts->findings.items[0].sink, "stdout");
+    ck_assert_str_eq(facts->findings.items[0].transform, "literal");
+    ck_assert_uint_eq(facts->findings.items[0].offset, 1 << 30);
+    channel_message_deinit(&decoded);
+}
+END_TEST
+
+START_TEST(a_result_carries_outputs_and_files_as_bytes) {
+    uint8_t hash[SHA256_BYTES] = {0xab, 0xcd};
+    Tbw__Output out = TBW__OUTPUT__INIT, err = TBW__OUTPUT__INIT;
+    out.head = (ProtobufCBinaryData){3, (uint8_t *)"a\0\xff"};
+    out.tail = (ProtobufCBinaryData){1, (uint8_t *)"z"};
+    out.total_bytes = 1000;
+    out.omitted_bytes = 996;
+    out.sha256 = (ProtobufCBinaryData){sizeof hash, hash};
+    err.sha256 = (ProtobufCBinaryData){5, hash}; /* no hash at all */
+    Tbw__ProducedFile file = TBW__PRODUCED_FILE__INIT, link = TBW__PRODUCED_FILE__INIT;
+    file.name = (ProtobufCBinaryData){5, (uint8_t *)"x.csv"};
+    file.size_bytes = 12;
+    file.sha256 = out.sha256;
+    link.name = (ProtobufCBinaryData){2, (uint8_t *)"\xffl"};
+    link.note = (char *)"a symbolic link";
+    Tbw__ProducedFile *produced[] = {&file, &link};
+    Tbw__Result result = TBW__RESULT__INIT;
+    result.stdout = &out;
+    result.stderr = &err;
+    result.produced = produced;
+    result.n_produced = 2;
+    ck_assert_int_eq(decode_result(&result), 0);
+    static const uint8_t no_hash[SHA256_BYTES];
+    const Facts *facts = decoded.facts;
+    ck_assert_uint_eq(facts->out.head_bytes, 3);
+    ck_assert_mem_eq(facts->out.head, "a\0\xff", 3);
+    ck_assert_uint_eq(facts->out.tail_bytes, 1);
+    ck_assert_uint_eq(facts->out.total_bytes, 1000);
+    ck_assert_uint_eq(facts->out.omitted_bytes, 996);
+    ck_assert_mem_eq(facts->out.sha256, hash, sizeof hash);
+    ck_assert_mem_eq(facts->err.sha256, no_hash, sizeof no_hash);
+    ck_assert_uint_eq(facts->n_produced, 2);
+    ck_assert_str_eq((const char *)facts->produced[0].name, "x.csv");
+    ck_assert_uint_eq(facts->produced[0].size_bytes, 12);
+    ck_assert(facts->produced[0].has_sha256 && !facts->produced[1].has_sha256);
+    ck_assert_uint_eq(facts->produced[1].name_bytes, 2);
+    ck_assert_str_eq(facts->produced[1].note, "a symbolic link");
     channel_message_deinit(&decoded);
 }
 END_TEST
@@ -348,5 +367,6 @@ END_TEST
 
 SUITE_MAIN("channel", setup_carries_the_profile, a_job_carries_everything_and_a_fresh_nonce,
            ready_arrives_whole, received_is_told, invalid_needs_an_infrastructure_code,
-           a_result_arrives_whole, an_empty_result_is_empty_facts, an_unknown_code_is_no_reason,
-           the_ledger_is_checked, what_no_warden_says_is_malformed)
+           a_result_carries_the_end_of_the_run, a_result_carries_what_was_found,
+           a_result_carries_outputs_and_files_as_bytes, an_empty_result_is_empty_facts,
+           an_unknown_code_is_no_reason, the_ledger_is_checked, what_no_warden_says_is_malformed)

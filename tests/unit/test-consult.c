@@ -27,8 +27,8 @@ static void on_consulted(Consult *consult, void *data) {
         const ProfileReport *report = &consult->reports[i];
         said.healthy[i] = report->healthy;
         said.n_checks[i] = report->n_checks;
-        strcpy(said.profile[i], report->profile);
-        strcpy(said.version[i], report->version);
+        snprintf(said.profile[i], sizeof said.profile[i], "%s", report->profile);
+        snprintf(said.version[i], sizeof said.version[i], "%s", report->version);
         snprintf(said.diagnosis[i], sizeof said.diagnosis[i], "%s", report->diagnosis);
     }
     consult_free(consult);

@@ -22,7 +22,7 @@ static int listen_at(const char *path) {
 /* 0 or the errno. */
 static int connect_to(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    strcpy(address.sun_path, path);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s", path);
     const int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const int error = connect(fd, (struct sockaddr *)&address, sizeof address) == 0 ? 0 : errno;
     close(fd);

@@ -132,6 +132,7 @@ START_TEST(passed_shows_facts_but_no_output_unasked) {
     usage.wall_us = 12340;
     usage.peak_memory_bytes = 3 << 20;
     crash.attempt = 1;
+    crash.environment_id = (char *)"e-7";
     crash.signal_name = (char *)"SIGSEGV";
     crash.excerpt = (char *)"Fatal Python error: Segmentation fault";
     verdict.native_crashes = crashes;
@@ -143,7 +144,7 @@ START_TEST(passed_shows_facts_but_no_output_unasked) {
     output.head = bytes_of("secret\n");
     render_verdict(stream, plain, "a.py", &verdict);
     assert_written("a.py: PASSED\n"
-                   "  native crash: attempt 1, SIGSEGV: Fatal Python error: Segmentation fault\n"
+                   "  native crash: attempt 1 in e-7, SIGSEGV: Fatal Python error: Segmentation fault\n"
                    "  used: wall 12.3 ms, cpu 0.0 ms, peak memory 3.0 MiB\n"
                    "  attempts: 2\n  produced: \"a\\xff\" (7 bytes)\n");
 }

@@ -434,7 +434,7 @@ START_TEST(a_running_job_is_cancelled_with_its_environment) {
     Job *job = bench_submit(&bench, "a", "mute");
     loop_until(&bench.loop, job->state == JOB_RUNNING);
     char id[ENVIRONMENT_ID_BYTES];
-    strcpy(id, job->environment->id);
+    snprintf(id, sizeof id, "%s", job->environment->id);
     scheduler_end(bench.scheduler, job, CODE_CANCELLED, "cancelled by its client");
     expect_infrastructure(job, CODE_CANCELLED, "cancelled");
     ck_assert_ptr_null(job->environment);
@@ -536,7 +536,7 @@ START_TEST(an_equal_config_keeps_the_environments) {
     bench_init(&bench, "ready");
     bench_await_ready(&bench);
     char id[ENVIRONMENT_ID_BYTES];
-    strcpy(id, pool_ready(bench_pool(&bench))->id);
+    snprintf(id, sizeof id, "%s", pool_ready(bench_pool(&bench))->id);
     take_up(make_stub_config(&bench.places, "ready"));
     Job *job = bench_submit(&bench, "a", "pass");
     bench_await(&bench, job);
@@ -610,7 +610,7 @@ START_TEST(finished_jobs_are_forgotten_in_time) {
     for (int i = 0; i < 4; i++) {
         char key[2] = {(char)('a' + i), '\0'};
         const Job *job = bench_submit(&bench, key, "pass");
-        strcpy(ids[i], job->id);
+        snprintf(ids[i], sizeof ids[i], "%s", job->id);
         bench_await(&bench, job);
     }
     loop_until(&bench.loop, !registry_find(bench.scheduler->registry, ids[1]));
