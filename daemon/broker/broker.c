@@ -407,7 +407,7 @@ Broker *broker_free(Broker *broker) {
     if (broker->has_scheduler) scheduler_deinit(&broker->scheduler);
     free_events(broker);
     if (broker->listen_fd >= 0) {
-        listener_remove(broker->config->socket_path, broker->listen_fd);
+        listener_remove(broker->config->socket_path);
         close_fd(broker->listen_fd);
     }
     if (broker->base) event_base_free(broker->base);

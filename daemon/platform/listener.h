@@ -8,9 +8,10 @@ enum {
 };
 
 /* Makes the address (and its directory, 0755, when missing), replacing a dead daemon's socket, and
- * listens without blocking. The caller closes the descriptor and calls listener_remove.
+ * listens without blocking. The caller calls listener_remove, then closes it.
  * 0, a documented result, or -errno. */
 int listener_open(const char *address, unsigned mode, int *ret_fd);
 
-/* Removes the address when it is still the one that `fd` listens on. */
-void listener_remove(const char *address, int fd);
+/* Removes the address when it is still this process that listens there. Call it before the
+ * descriptor is closed. */
+void listener_remove(const char *address);

@@ -3,7 +3,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/socket.h>
+#include <signal.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <sys/un.h>
 #include <unistd.h>
 
@@ -42,7 +44,7 @@ START_TEST(answers_with_the_mode_asked_for) {
     ck_assert(fcntl(fd, F_GETFL) & O_NONBLOCK);
     ck_assert_uint_eq(umask(0), 0077); /* as it was */
     ck_assert_int_eq(connect_to(path), 0);
-    listener_remove(path, fd);
+    listener_remove(path);
     ck_assert_int_ne(lstat(path, &st), 0);
     close(fd);
     scratch_deinit(&scratch);
@@ -118,17 +120,36 @@ START_TEST(a_path_that_is_too_long_is_an_error) {
 }
 END_TEST
 
+/* Another process that has taken the address over; it listens until it is killed. */
+static pid_t take_over(const char *path) {
+    ck_assert_int_eq(unlink(path), 0);
+    int ready[2];
+    ck_assert_int_eq(pipe(ready), 0);
+    const pid_t pid = fork();
+    ck_assert_int_ge(pid, 0);
+    if (pid == 0) {
+        listen_at(path);
+        if (write(ready[1], "", 1) == 1) pause();
+        _exit(1);
+    }
+    char byte;
+    ck_assert_int_eq(read(ready[0], &byte, 1), 1);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
 START_TEST(removes_its_own_address_only) {
     scratch_init(&scratch);
-    const char *path = in_scratch(&scratch, "socket"), *other = in_scratch(&scratch, "other");
-    const int fd = listen_at(path), other_fd = listen_at(other);
+    const char *path = in_scratch(&scratch, "socket");
+    const int fd = listen_at(path);
+    const pid_t other = take_over(path);
     struct stat st;
-    listener_remove(other, fd);
-    ck_assert_int_eq(lstat(other, &st), 0);
-    listener_remove(path, fd);
-    ck_assert_int_ne(lstat(path, &st), 0);
+    listener_remove(path);
+    ck_assert_int_eq(lstat(path, &st), 0);
+    kill(other, SIGKILL);
+    waitpid(other, NULL, 0);
     close(fd);
-    close(other_fd);
     scratch_deinit(&scratch);
 }
 END_TEST

@@ -76,9 +76,18 @@ int listener_open(const char *path, unsigned mode, int *ret_fd) {
     return 0;
 }
 
-void listener_remove(const char *path, int fd) {
-    struct sockaddr_un bound = {0};
-    socklen_t size = sizeof bound;
-    if (getsockname(fd, (struct sockaddr *)&bound, &size) != 0) return;
-    if (strcmp(bound.sun_path, path) == 0) unlink(path);
+/* The kernel names whoever listens at an address to those who connect to it. */
+static bool is_ours(const struct sockaddr_un *address) {
+    CLEANUP(closep) int probe = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    if (probe < 0 || connect(probe, (const struct sockaddr *)address, sizeof *address) != 0)
+        return false;
+    struct ucred listening;
+    socklen_t size = sizeof listening;
+    return getsockopt(probe, SOL_SOCKET, SO_PEERCRED, &listening, &size) == 0 &&
+           listening.pid == getpid();
+}
+
+void listener_remove(const char *path) {
+    struct sockaddr_un address;
+    if (make_address(path, &address) == 0 && is_ours(&address)) unlink(path);
 }

@@ -113,7 +113,7 @@ static int trace(const WorkdirWalk *walk, long index, long **ret_line, size_t *r
 static int reach(WorkdirWalk *walk, long index) {
     CLEANUP(freep) long *line = NULL;
     CLEANUP(closep) int fd = -1;
-    size_t n_items;
+    size_t n_items = 0;
     if (walk->directory_fd >= 0 && walk->directory == index) return 0;
     int r = trace(walk, index, &line, &n_items);
     if (r == 0) r = workdir_enter(walk->work_fd, ".", &fd);
@@ -131,7 +131,7 @@ static int reach(WorkdirWalk *walk, long index) {
 /* Its path, in one piece. */
 static int make_path(WorkdirWalk *walk, long index) {
     CLEANUP(freep) long *line = NULL;
-    size_t n_items, n_bytes = 0;
+    size_t n_items = 0, n_bytes = 0;
     const int r = trace(walk, index, &line, &n_items);
     if (r < 0) return error_fold(r);
     for (size_t i = 0; i < n_items; i++) n_bytes += strlen(walk->nodes[line[i]].name) + 1;
