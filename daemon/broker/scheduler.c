@@ -1,5 +1,6 @@
 #include "broker/scheduler.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -456,6 +457,7 @@ int scheduler_submit(Scheduler *scheduler, JobSpec *spec, const char *peer, Job 
         scheduler->totals.refused++;
         return r;
     }
+    assert(pool); /* whatever was admitted has one */
     r = job_new(spec, peer, &job);
     if (r == 0) r = take_in(scheduler, pool, job);
     if (r < 0) return error_fold(r);

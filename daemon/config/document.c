@@ -1,5 +1,6 @@
 #include "config/document.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -188,6 +189,7 @@ static int step_open(Builder *builder, NodeKind kind, const yaml_event_t *event)
 
 static int step_close(Builder *builder) {
     const Node *node = builder->open[--builder->depth].node;
+    assert(node); /* libyaml closes only what was opened */
     if (node->kind != NODE_MAPPING) return 0;
     const int r = refuse_duplicates(node, builder->problems);
     return r < 0 ? error_fold(r) : 0;

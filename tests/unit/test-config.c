@@ -547,7 +547,7 @@ START_TEST(too_many_profiles_are_refused) {
     char text[4096] = "profiles: {";
     for (int i = 0; i <= CONFIG_MAX_PROFILES; i++)
         snprintf(text + strlen(text), sizeof text - strlen(text), "p%d: {}, ", i);
-    strcat(text, "}");
+    snprintf(text + strlen(text), sizeof text - strlen(text), "}");
     ProblemList problems;
     Config *config = NULL;
     ck_assert_int_eq(problem_list_init(&problems, "f"), 0);

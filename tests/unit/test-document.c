@@ -316,8 +316,8 @@ START_TEST(long_values_are_cut_in_messages) {
 END_TEST
 
 /* A new directory; the test removes it. */
-static void make_directory(char *directory) {
-    strcpy(directory, "/tmp/test-document-XXXXXX");
+static void make_directory(char directory[64]) {
+    snprintf(directory, 64, "/tmp/test-document-XXXXXX");
     ck_assert_ptr_nonnull(mkdtemp(directory));
 }
 

@@ -143,10 +143,11 @@ START_TEST(passed_shows_facts_but_no_output_unasked) {
     verdict.n_produced = 1;
     output.head = bytes_of("secret\n");
     render_verdict(stream, plain, "a.py", &verdict);
-    assert_written("a.py: PASSED\n"
-                   "  native crash: attempt 1 in e-7, SIGSEGV: Fatal Python error: Segmentation fault\n"
-                   "  used: wall 12.3 ms, cpu 0.0 ms, peak memory 3.0 MiB\n"
-                   "  attempts: 2\n  produced: \"a\\xff\" (7 bytes)\n");
+    assert_written(
+        "a.py: PASSED\n"
+        "  native crash: attempt 1 in e-7, SIGSEGV: Fatal Python error: Segmentation fault\n"
+        "  used: wall 12.3 ms, cpu 0.0 ms, peak memory 3.0 MiB\n"
+        "  attempts: 2\n  produced: \"a\\xff\" (7 bytes)\n");
 }
 END_TEST
 
