@@ -7,6 +7,7 @@ VERSION := 0.1.0
 CC ?= gcc
 OPT ?= -O2
 FUZZ_SECONDS ?= 60
+PREFIX ?= /usr/local
 
 # V=1 shows whole commands.
 Q := $(if $(V),,@)
@@ -31,7 +32,7 @@ else
 HARDEN := -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -fPIE
 HARDEN_LD := -fsanitize=$(SANITIZE) -pie
 endif
-CPPFLAGS_ALL := -D_GNU_SOURCE -DTBSANDBOX_VERSION='"$(VERSION)"' -I. -Idaemon -Iproto -Itests/unit -I$(BUILD)/generated
+CPPFLAGS_ALL := -D_GNU_SOURCE -DTBSANDBOX_LIBEXEC='"$(PREFIX)/libexec/tbsandboxd"' -DTBSANDBOX_VERSION='"$(VERSION)"' -I. -Idaemon -Iproto -Itests/unit -I$(BUILD)/generated
 CFLAGS_ALL = -std=gnu11 $(OPT) -g $(WARN) $(HARDEN) $(CPPFLAGS_ALL) $(CFLAGS_LIBS) $(CFLAGS) -MMD -MP
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(addsuffix /*.c,$(1))))
@@ -117,7 +118,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BU
 	$(Q)$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_DAEMON)
 
 .SECONDARY:
-.PHONY: all deps demo check check-unit check-fuzz-corpus check-integration fuzz lint clean help \
+.PHONY: all install deps demo check check-unit check-fuzz-corpus check-integration fuzz lint clean help \
         deps-check deps-demo deps-fuzz deps-lint
 
 deps: ## install every package that building, checking and linting need
@@ -146,12 +147,18 @@ fuzz: deps-fuzz ## run every libFuzzer target for FUZZ_SECONDS each
 lint: deps-lint ## layers, format, static analysis, shell scripts
 	@tools/lint.sh
 
+install: all ## install below PREFIX (/usr/local), in DESTDIR if given
+	install -D -m 755 $(BUILD)/tbsandboxd $(DESTDIR)$(PREFIX)/bin/tbsandboxd
+	install -D -m 755 $(BUILD)/tbclient $(DESTDIR)$(PREFIX)/bin/tbclient
+	install -D -m 755 $(BUILD)/tbwarden $(DESTDIR)$(PREFIX)/libexec/tbsandboxd/tbwarden
+	install -D -m 644 conf/tbsandboxd.yaml $(DESTDIR)$(PREFIX)/share/tbsandboxd/tbsandboxd.yaml
+
 clean: ## remove build/
 	rm -rf build
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 28
-	@echo '  variables: SANITIZE=address,undefined  CC=clang  OPT=-O0  FUZZ_SECONDS=N  V=1'
+	@echo '  variables: SANITIZE=address,undefined  CC=clang  OPT=-O0  FUZZ_SECONDS=N  PREFIX=DIR  V=1'
 
 -include $(patsubst %.o,%.d,$(OBJ_COMMON) $(OBJ_BROKER) $(OBJ_WARDEN) $(OBJ_CLIENT)) \
          $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/unit/*.c tests/fuzz/*.c) \

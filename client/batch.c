@@ -98,7 +98,8 @@ static int abandon(Batch *batch, BatchJob *job, const char *why) {
     if (job->state == BATCH_PENDING && job->refusal)
         r = text_format(&message, "%s; %s", job->refusal, why);
     else if (job->state == BATCH_ACCEPTED || job->job_id)
-        r = text_format(&message, "%s; the job goes on, see: tbclient wait %s", why, job->job_id);
+        r = text_format(&message, "%s; the job goes on if tbsandboxd does, see: tbclient wait %s",
+                        why, job->job_id);
     else
         r = text_format(&message, "%s", why);
     return r < 0 ? error_fold(r) : finish_without(batch, job, message);

@@ -32,6 +32,7 @@ typedef struct Run {
     size_t n_reported;
     size_t n_passed;
     size_t n_failed;
+    size_t n_without_verdict; /* of the failed */
     ExitStatus status;
     int error; /* the first -errno of a report */
 } Run;
@@ -118,6 +119,7 @@ static int report_case(Run *run, const BatchJob *job) {
     const bool ok = status == EXIT_STATUS_PASSED;
     run->status = exit_status_worse(run->status, status);
     *(ok ? &run->n_passed : &run->n_failed) += 1;
+    if (status == EXIT_STATUS_INFRASTRUCTURE) run->n_without_verdict++;
     if (run->json) return write_json(suite, job, ok, differences);
     write_text(run, suite, job, ok, differences);
     return 0;
@@ -194,7 +196,11 @@ static int execute(Run *run, const Common *common) {
         return complain_step(r, NULL, common->wait_ms);
     }
     if (r < 0 || run->error < 0) return r < 0 ? r : run->error;
-    if (!run->json) printf("%zu passed, %zu failed\n", run->n_passed, run->n_failed);
+    if (run->json) return run->status;
+    printf("%zu passed, %zu failed\n", run->n_passed, run->n_failed);
+    if (run->n_without_verdict)
+        printf("%zu of the failed: INFRASTRUCTURE FAILURE, no verdict on the code\n",
+               run->n_without_verdict);
     return run->status;
 }
 

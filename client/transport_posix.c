@@ -19,6 +19,7 @@
 
 static const char system_socket[] = "/run/tbsandboxd/tbsandboxd.sock";
 static const char start_hint[] = "start it with: tbsandboxd";
+static const char access_hint[] = "its listen.socket_mode does not let this user connect";
 
 enum { BACKLOG_RETRY_MS = 20 };
 
@@ -80,7 +81,7 @@ static int open_socket(const char *address, uint64_t deadline_ms, Trouble *troub
     int r = connect_until(fd, &name, deadline_ms);
     if (r < 0)
         return trouble_set(trouble, "cannot reach tbsandboxd at %s: %s; %s", address, strerror(-r),
-                           start_hint);
+                           r == -EACCES ? access_hint : start_hint);
     if (r == 0) r = check_peer(fd, address, trouble);
     if (r == 0) *ret_fd = take_fd(&fd);
     return r;

@@ -14,6 +14,7 @@
 typedef struct Verdicts {
     RenderStyle style;
     bool json;
+    bool detach;
     int error; /* the first -errno of a report */
     ExitStatus status;
 } Verdicts;
@@ -24,16 +25,15 @@ static int write_accepted(const Verdicts *verdicts, const BatchJob *job) {
                                  json_pack("{s:o, s:s, s:b}", "file",
                                            render_json_bytes(job->name, strlen(job->name)),
                                            "job_id", job->job_id, "known", (int)job->known));
-    printable_text(stdout, job->name);
-    fputs(": SUBMITTED: ", stdout);
-    printable_text(stdout, job->job_id);
+    printable_text(stdout, job->job_id); /* alone, for $(...) */
     fputc('\n', stdout);
     return 0;
 }
 
+/* Of detached jobs only ids go to standard output. */
 static int write_verdict(const Verdicts *verdicts, const BatchJob *job) {
     if (verdicts->json) return render_json_line(stdout, job->name, &job->verdict->base);
-    render_verdict(stdout, verdicts->style, job->name, job->verdict);
+    render_verdict(verdicts->detach ? stderr : stdout, verdicts->style, job->name, job->verdict);
     return 0;
 }
 
@@ -56,6 +56,7 @@ int verdicts_run(const Common *common, bool show_output, bool detach, BatchJob *
     Verdicts verdicts = {
         .style = render_style_for(stdout, show_output),
         .json = common->json,
+        .detach = detach,
     };
     const BatchOptions options = {
         .deadline_ms = ask_deadline_ms(common),

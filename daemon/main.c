@@ -56,25 +56,17 @@ static Options read_options(int argc, char **argv) {
             break;
         }
     }
-    if (optind < argc) options.exit_code = EX_USAGE;
+    if (optind < argc) {
+        fprintf(stderr, "tbsandboxd: unexpected argument '%s'\n", argv[optind]);
+        options.exit_code = EX_USAGE;
+    }
     if (options.exit_code == EX_USAGE) fputs(usage_text, stderr);
     return options;
 }
 
 static int check_config(const char *file) {
-    Paths paths;
-    if (paths_init(&paths) < 0) return 1;
-    const ConfigPlaces places = paths_places(&paths);
-    ProblemList problems = {0};
-    Config *config = NULL;
-    int r = problem_list_init(&problems, file);
-    if (r == 0) r = config_load(file, &places, &problems, &config);
-    if (r == 0) config_print(config, stdout);
-    if (r > 0) problem_list_print(&problems, stderr);
-    problem_list_deinit(&problems);
-    config_unref(config);
-    paths_deinit(&paths);
-    return r == 0 ? 0 : r > 0 ? EX_CONFIG : 1;
+    const int r = broker_check_config(file, stdout);
+    return r == 0 ? 0 : r == BROKER_E_CONFIG ? EX_CONFIG : 1;
 }
 
 static int serve(const char *config_file) {

@@ -38,7 +38,7 @@ check_cppcheck() {
         --enable=warning,performance,portability \
         --suppress=missingInclude --suppress=missingIncludeSystem \
         --suppress=memleak --suppress=resourceLeak \
-        -D_GNU_SOURCE -D__linux__ -DTBSANDBOX_VERSION='"0"' -I. -Idaemon -Iproto
+        -D_GNU_SOURCE -D__linux__ -DTBSANDBOX_VERSION='"0"' -DTBSANDBOX_LIBEXEC='"/"' -I. -Idaemon -Iproto
 }
 
 # Drops from what clang-tidy says the leaks, for the same reason, and its counts. Fails when anything
@@ -57,7 +57,7 @@ check_tidy() {
     status=0
     # shellcheck disable=SC2086 # word splitting makes the arguments
     c_sources | xargs -P 2 -I '{}' clang-tidy --quiet '{}' -- -std=gnu11 -D_GNU_SOURCE \
-        -DTBSANDBOX_VERSION='"0"' -I. -Idaemon -Iproto -Ibuild/generated $libs -include tools/tidy.h \
+        -DTBSANDBOX_VERSION='"0"' -DTBSANDBOX_LIBEXEC='"/"' -I. -Idaemon -Iproto -Ibuild/generated $libs -include tools/tidy.h \
         >"$log" 2>&1 || status=1
     tidy_findings <"$log" || status=1
     rm -f "$log"

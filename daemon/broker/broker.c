@@ -52,6 +52,8 @@ static void stop(Broker *broker, const char *why) {
     if (broker->has_stopped) return;
     broker->has_stopped = true;
     log_info("stopping: %s", why);
+    evconnlistener_disable(broker->listener);
+    listener_remove(broker->config->socket_path);
     scheduler_end_all(&broker->scheduler, CODE_SHUTTING_DOWN,
                       "the daemon was stopped before the job could finish");
     session_finish_all(broker);
@@ -93,7 +95,6 @@ static void on_terminate(evutil_socket_t number, short what, void *data) {
     broker->stopping = true;
     log_info("%s: draining for at most %llu ms", number == SIGINT ? "SIGINT" : "SIGTERM",
              (unsigned long long)broker->config->shutdown_grace_ms);
-    evconnlistener_disable(broker->listener);
     timer_arm(broker->grace, broker->config->shutdown_grace_ms);
     scheduler_drain(&broker->scheduler, true);
     event_active(broker->stop_soon, EV_TIMEOUT, 0);
@@ -180,14 +181,25 @@ static void on_accept_again(evutil_socket_t fd, short what, void *data) {
 
 /* ---- config ---- */
 
-static int load_config(const Broker *broker, Config **ret_config) {
-    const ConfigPlaces places = paths_places(&broker->paths);
-    if (!broker->config_file) return config_new_default(&places, ret_config);
+static void log_problems(const ProblemList *problems) {
+    for (size_t i = 0; i < problems->n_items; i++) {
+        const Problem *problem = &problems->items[i];
+        log_error(0, "%s:%zu:%zu: %s: %s", problems->file, problem->line, problem->column,
+                  problem->key, problem->message);
+    }
+    if (problems->n_dropped) log_error(0, "and %zu more problems", problems->n_dropped);
+}
+
+/* NULL: the built-in config. 0, 1 when its problems were told by `tell`, or -errno. */
+static int load_config(const Paths *paths, const char *file, void (*tell)(const ProblemList *),
+                       Config **ret_config) {
+    const ConfigPlaces places = paths_places(paths);
+    if (!file) return config_new_default(&places, ret_config);
     ProblemList problems;
-    int r = problem_list_init(&problems, broker->config_file);
+    int r = problem_list_init(&problems, file);
     if (r < 0) return error_fold(r);
-    r = config_load(broker->config_file, &places, &problems, ret_config);
-    if (r > 0) problem_list_print(&problems, stderr);
+    r = config_load(file, &places, &problems, ret_config);
+    if (r > 0) tell(&problems);
     problem_list_deinit(&problems);
     return r;
 }
@@ -210,6 +222,26 @@ static int make_rules(const Config *config, PeerRule **ret_submit, PeerRule **re
     return 0;
 }
 
+static void print_problems(const ProblemList *problems) {
+    problem_list_print(problems, stderr);
+}
+
+int broker_check_config(const char *config_file, FILE *stream) {
+    CLEANUP(paths_deinit) Paths paths = {0};
+    CLEANUP(config_unrefp) Config *config = NULL;
+    int r = paths_init(&paths);
+    if (r == 0) r = load_config(&paths, config_file, print_problems, &config);
+    if (r != 0) return r > 0 ? BROKER_E_CONFIG : error_fold(r);
+    PeerRule *submit = NULL, *admin = NULL;
+    char problem[REFUSAL_MESSAGE_BYTES];
+    r = make_rules(config, &submit, &admin, problem, sizeof problem);
+    peer_rule_free(submit);
+    peer_rule_free(admin);
+    if (r > 0) fprintf(stderr, "%s: %s\n", config_file, problem);
+    if (r == 0) config_print(config, stream);
+    return r > 0 ? BROKER_E_CONFIG : r;
+}
+
 static bool needs_restart(const Config *a, const Config *b) {
     return strcmp(a->socket_path, b->socket_path) != 0 || a->socket_mode != b->socket_mode ||
            strcmp(a->runtime_directory, b->runtime_directory) != 0 ||
@@ -223,8 +255,8 @@ static int refuse_reload(char *ret_message, size_t message_bytes, const char *wh
 
 int broker_reload(Broker *broker, char *ret_message, size_t message_bytes) {
     CLEANUP(config_unrefp) Config *config = NULL;
-    if (load_config(broker, &config) != 0)
-        return refuse_reload(ret_message, message_bytes, "the config file has errors, see the log");
+    if (load_config(&broker->paths, broker->config_file, log_problems, &config) != 0)
+        return refuse_reload(ret_message, message_bytes, "the config file is wrong, see the log");
     if (needs_restart(broker->config, config))
         return refuse_reload(ret_message, message_bytes,
                              "listen.socket, socket_mode and paths need a restart");
@@ -330,7 +362,7 @@ static int start_scheduler(Broker *broker) {
 
 static int load_first_config(Broker *broker) {
     int r = paths_init(&broker->paths);
-    if (r == 0) r = load_config(broker, &broker->config);
+    if (r == 0) r = load_config(&broker->paths, broker->config_file, log_problems, &broker->config);
     if (r != 0) return r > 0 ? BROKER_E_CONFIG : error_fold(r);
     log_setup("tbsandboxd", broker->config->log_level, broker->config->log_format);
     char problem[REFUSAL_MESSAGE_BYTES];
@@ -351,7 +383,10 @@ static int start(Broker *broker) {
     r = add_signals(broker);
     if (r == 0) r = open_socket(broker);
     if (r == 0) r = start_scheduler(broker);
-    if (r == 0) log_info("listening on %s", broker->config->socket_path);
+    if (r != 0) return r;
+    log_info("listening on %s", broker->config->socket_path);
+    if (process_is_privileged())
+        log_warning(0, "running with root's rights, which generated code has too: see SECURITY.md");
     return r;
 }
 

@@ -43,6 +43,10 @@ enum {
     BROKER_E_HELD = 2,   /* another daemon runs; was logged */
 };
 
+/* Loads the config and looks its users and groups up, as broker_new would, then prints it. 0,
+ * BROKER_E_CONFIG (every problem was printed), or -errno. */
+int broker_check_config(const char *config_file, FILE *stream);
+
 /* Loads the config (`config_file` NULL: built-in), takes the lock, opens the socket, starts filling
  * the pools. 0, a documented result, or -errno (was logged). */
 int broker_new(const char *config_file, Broker **ret_broker);

@@ -120,6 +120,10 @@ void pool_note(Pool *pool, HealthEvent event, const char *diagnosis) {
     }
     const uint64_t now_ms = clock_mono_ms();
     if (!health_note(&pool->health, event, now_ms)) return;
+    if (health_serves(&pool->health)) {
+        free(pool->diagnosis);
+        pool->diagnosis = NULL;
+    }
     const HealthState state = pool->health.state;
     if (state == HEALTH_UNHEALTHY) {
         log_error(0, "profile %s is unhealthy: %s; next attempt in %llu ms", pool->profile->name,

@@ -217,7 +217,7 @@ static int decode_list(Tb__List *list, Request *request, Refusal *refusal) {
 static int decode_job_id(RequestKind kind, const char *job_id, Request *request, Refusal *refusal) {
     request->kind = kind;
     if (strlen(job_id) >= sizeof request->job_id)
-        return refusal_set(refusal, REFUSE_NOT_FOUND, "there is no such job");
+        return refusal_set(refusal, REFUSE_NOT_FOUND, "there is no job '%.64s'", job_id);
     memcpy(request->job_id, job_id, strlen(job_id) + 1);
     return 0;
 }

@@ -75,13 +75,17 @@ static void count_verdict(Scheduler *scheduler, const Verdict *verdict) {
     }
 }
 
+/* The self-test's crashes and failures are what it wants to see. */
+static LogLevel job_log_level(const Job *job) {
+    return job->is_probe ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO;
+}
+
 static void log_verdict(const Job *job) {
     const Verdict *verdict = job->verdict;
     const char *code = verdict->failures.n_items ? code_name(verdict->failures.items[0].code)
                                                  : "no failure";
-    log_write(job->is_probe ? LOG_LEVEL_DEBUG : LOG_LEVEL_INFO, about(job), 0,
-              "verdict %s (%s), %u attempts", verdict_kind_name(verdict->kind), code,
-              verdict->attempts);
+    log_write(job_log_level(job), about(job), 0, "verdict %s (%s), %u attempts",
+              verdict_kind_name(verdict->kind), code, verdict->attempts);
 }
 
 static void leave_state(Scheduler *scheduler, const Job *job) {
@@ -333,7 +337,7 @@ static void on_result(Scheduler *scheduler, Pool *pool, Job *job, Facts **result
             scheduler_end(scheduler, job, CODE_OUT_OF_MEMORY, "out of memory");
             return;
         }
-        log_write(LOG_LEVEL_INFO, about(job), 0, "native crash by %s, attempt %u",
+        log_write(job_log_level(job), about(job), 0, "native crash by %s, attempt %u",
                   verdict_signal_name(facts->signal), job->attempts);
         if (job->run_crashes < VERDICT_MAX_NATIVE_CRASHES) {
             run_again(scheduler, job);

@@ -157,7 +157,9 @@ static void on_submit(Session *session, Request *request) {
 static Job *find_job(Session *session, const Request *request) {
     Job *job = registry_find(session->broker->scheduler.registry, request->job_id);
     if (job && (session->is_admin || strcmp(job->peer, session->peer.id) == 0)) return job;
-    refuse(session, request->id, REFUSE_NOT_FOUND, "there is no such job");
+    Refusal refusal;
+    refusal_set(&refusal, REFUSE_NOT_FOUND, "there is no job '%s'", request->job_id);
+    send_refusal(session, request->id, &refusal);
     return NULL;
 }
 
@@ -231,7 +233,9 @@ static void on_consulted(Consult *consult, void *data) {
 static void on_doctor(Session *session, Request *request) {
     Scheduler *scheduler = &session->broker->scheduler;
     if (request->profile && !scheduler_pool(scheduler, request->profile)) {
-        refuse(session, request->id, REFUSE_NOT_FOUND, "there is no such profile");
+        Refusal refusal;
+        refusal_set(&refusal, REFUSE_NOT_FOUND, "there is no profile '%s'", request->profile);
+        send_refusal(session, request->id, &refusal);
         return;
     }
     const int r = consult_start(scheduler, request->profile, request->id, &session->consults,

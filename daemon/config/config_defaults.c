@@ -64,7 +64,7 @@ static const Builtin unnamed = {NULL, none, stdlib_imports, ""};
 
 static const Config plain_defaults = {
     .n_refs = 1,
-    .socket_mode = 0660,
+    .socket_mode = 0666,
     .max_connections = 256,
     .max_connections_per_peer = 128,
     .max_frame_bytes = MIB(64),

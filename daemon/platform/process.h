@@ -18,6 +18,9 @@ typedef struct ProcessExit {
  * behind comes to us. 0 or -errno. */
 int process_become_reaper(void);
 
+/* True when this process may do what an administrator may. */
+bool process_is_privileged(void);
+
 /* Starts a warden with one end of a new channel; *ret_channel is the other end, non-blocking and
  * close-on-exec, the caller's. Nothing else of ours is inherited but standard error. 0 or -errno.
  */

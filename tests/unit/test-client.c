@@ -339,8 +339,8 @@ static const struct {
     const char *told;
 } faults[] = {
     {vanish_in_mid_job,
-     "INFRASTRUCTURE FAILURE: tbsandboxd closed the connection; the job goes on, "
-     "see: tbclient wait j-77\n"},
+     "INFRASTRUCTURE FAILURE: tbsandboxd closed the connection; the job goes on if "
+     "tbsandboxd does, see: tbclient wait j-77\n"},
     {vanish_before_accepting, "INFRASTRUCTURE FAILURE: tbsandboxd closed the connection\n"},
     {garble, "INFRASTRUCTURE FAILURE: the reply cannot be read"},
     {oversize, "INFRASTRUCTURE FAILURE: what answers is not tbsandboxd: it sent a frame of more"},
@@ -369,8 +369,9 @@ START_TEST(no_verdict_in_time_is_2) {
     const uint64_t start_ms = clock_mono_ms();
     ck_assert_int_eq(run_client("submit --wait-s 0.2 %s", file_a), 2);
     ck_assert_uint_ge(clock_mono_ms() - start_ms, 200);
-    assert_has(out, "INFRASTRUCTURE FAILURE: no verdict within 0.2 s (--wait-s); the job goes on, "
-                    "see: tbclient wait j-77\n");
+    assert_has(out,
+               "INFRASTRUCTURE FAILURE: no verdict within 0.2 s (--wait-s); the job goes on if "
+               "tbsandboxd does, see: tbclient wait j-77\n");
     fake_stop(&fake);
 }
 END_TEST
@@ -454,7 +455,7 @@ START_TEST(submit_sends_what_was_said) {
                                 "--detach %s",
                                 file_b, file_a),
                      0);
-    assert_has(out, ": SUBMITTED: j-1\n");
+    ck_assert_str_eq(out, "j-1\n");
     ck_assert_int_eq(fake_stop(&fake), 0);
 }
 END_TEST

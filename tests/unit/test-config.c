@@ -75,7 +75,7 @@ START_TEST(defaults_hold_their_values) {
     Config *config = defaults();
     ck_assert_ptr_null(config->file);
     ck_assert_str_eq(config->socket_path, places.socket_path);
-    ck_assert_uint_eq(config->socket_mode, 0660);
+    ck_assert_uint_eq(config->socket_mode, 0666);
     ck_assert_uint_eq(config->max_connections, 256);
     ck_assert_uint_eq(config->max_connections_per_peer, 128);
     ck_assert_uint_eq(config->max_frame_bytes, 64 << 20);

@@ -51,12 +51,21 @@ START_TEST(a_user_has_places_of_his_own) {
 }
 END_TEST
 
+START_TEST(a_relative_socket_is_where_the_client_looks) {
+    become_ordinary();
+    setenv("XDG_RUNTIME_DIR", "/run/user/7", 1);
+    setenv("HOME", "/home/u", 1);
+    setenv("TBSANDBOX_SOCKET", "socket", 1);
+    ck_assert_int_eq(chdir("/tmp"), 0);
+    expect_paths("/tmp/socket", "/run/user/7/tbsandboxd", "/home/u/.local/state/tbsandboxd");
+}
+END_TEST
+
 START_TEST(relative_places_do_not_count) {
     become_ordinary();
     setenv("XDG_RUNTIME_DIR", "run", 1);
     setenv("XDG_STATE_HOME", "state", 1);
     setenv("HOME", "", 1);
-    setenv("TBSANDBOX_SOCKET", "socket", 1);
     char runtime[64], socket[96], state[96];
     snprintf(runtime, sizeof runtime, "/tmp/tbsandboxd-%u", (unsigned)getuid());
     snprintf(socket, sizeof socket, "%s/tbsandboxd.sock", runtime);
@@ -88,4 +97,5 @@ START_TEST(the_config_borrows_them) {
 END_TEST
 
 SUITE_MAIN("paths", root_has_the_systems_places, a_user_has_places_of_his_own,
-           relative_places_do_not_count, the_socket_may_be_named, the_config_borrows_them)
+           relative_places_do_not_count, a_relative_socket_is_where_the_client_looks,
+           the_socket_may_be_named, the_config_borrows_them)

@@ -438,13 +438,14 @@ START_TEST(a_peer_sees_its_own_jobs_alone) {
     submit_job(bob, "key", "pass", other_id);
     ck_assert_str_ne(id, other_id); /* a key is its peer's own */
     ask_get(bob, 3, id);
-    expect_error(bob, 3, TB__ERROR_CODE__NOT_FOUND, "no such job");
+    expect_error(bob, 3, TB__ERROR_CODE__NOT_FOUND, "there is no job");
     ask_wait(bob, 4, id, true);
-    expect_error(bob, 4, TB__ERROR_CODE__NOT_FOUND, "no such job");
+    expect_error(bob, 4, TB__ERROR_CODE__NOT_FOUND, "there is no job");
     ask_cancel(bob, 5, id);
-    expect_error(bob, 5, TB__ERROR_CODE__NOT_FOUND, "no such job");
+    expect_error(bob, 5, TB__ERROR_CODE__NOT_FOUND, "there is no job");
     ask_get(bob, 6, "j-0000000000000000");
-    expect_error(bob, 6, TB__ERROR_CODE__NOT_FOUND, "no such job"); /* told apart from nothing */
+    expect_error(bob, 6, TB__ERROR_CODE__NOT_FOUND,
+                 "there is no job"); /* told apart from nothing */
     const Tb__JobList *list = list_jobs(bob, 0);
     ck_assert_uint_eq(list->n_jobs, 1);
     ck_assert_str_eq(list->jobs[0]->job_id, other_id);
@@ -576,7 +577,7 @@ START_TEST(doctor_answers_and_may_be_left) {
     set_up("ready");
     Client *client = greet_as(ALICE), *leaver = greet_as(BOB);
     ask_doctor(client, 2, "none");
-    expect_error(client, 2, TB__ERROR_CODE__NOT_FOUND, "no such profile");
+    expect_error(client, 2, TB__ERROR_CODE__NOT_FOUND, "there is no profile");
     ask_doctor(leaver, 3, "");
     ask_doctor(client, 4, "stdlib");
     loop_until(&bench.loop, bench_pool(&bench)->doctor);

@@ -11,7 +11,7 @@
 #include "base/text.h"
 
 static const char warden_name[] = "tbwarden";
-static const char installed_warden[] = "/usr/local/libexec/tbsandboxd/tbwarden";
+static const char installed_warden[] = TBSANDBOX_LIBEXEC "/tbwarden";
 
 /* The warden lies beside the daemon in the build tree and in libexec when installed. */
 static int find_warden(char **ret_path) {
@@ -31,6 +31,14 @@ static int find_warden(char **ret_path) {
     }
     *ret_path = TAKE(path);
     return 0;
+}
+
+/* The client takes a relative address as it is: it means the same to both. */
+static int make_absolute(const char *path, char **ret_path) {
+    CLEANUP(freep) char *here = path[0] == '/' ? NULL : getcwd(NULL, 0);
+    if (path[0] != '/' && !here) return error_origin(-errno);
+    const int r = text_format(ret_path, "%s%s%s", here ? here : "", here ? "/" : "", path);
+    return r < 0 ? error_fold(r) : 0;
 }
 
 static int user_paths(Paths *paths) {
@@ -63,8 +71,8 @@ int paths_init(Paths *ret_paths) {
     int r = getuid() == 0 ? system_paths(&paths) : user_paths(&paths);
     if (r == 0) r = find_warden(&paths.warden_path);
     const char *socket = getenv("TBSANDBOX_SOCKET");
-    if (r == 0 && socket && socket[0] == '/')
-        r = text_format(&paths.socket_path, "%s", socket);
+    if (r == 0 && socket && socket[0])
+        r = make_absolute(socket, &paths.socket_path);
     else if (r == 0)
         r = text_format(&paths.socket_path, "%s/tbsandboxd.sock", paths.runtime_directory);
     if (r < 0) {

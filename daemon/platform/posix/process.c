@@ -19,6 +19,10 @@ int process_become_reaper(void) {
     return prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0 ? 0 : error_origin(-errno);
 }
 
+bool process_is_privileged(void) {
+    return geteuid() == 0;
+}
+
 /* Standard error stays: it is the log. Everything above the channel goes. */
 static int add_descriptors(posix_spawn_file_actions_t *actions, int channel) {
     int r = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
