@@ -154,9 +154,7 @@ static uint64_t cpu_used_ms(const Run *run) {
 }
 
 static uint64_t wall_deadline_ns(const Run *run) {
-    const uint64_t dispatched_ns = run->cell->ledger.spawned_ns +
-                                   run->cell->facts.at_us[PHASE_DISPATCHED] * NS_PER_US;
-    if (run->received_ns == 0) return dispatched_ns + RECEIVE_LIMIT_MS * NS_PER_MS;
+    if (run->received_ns == 0) return run->dispatched_ns + RECEIVE_LIMIT_MS * NS_PER_MS;
     return run->received_ns + run->order->limits.wall_ms * NS_PER_MS;
 }
 
