@@ -126,8 +126,9 @@ static void on_child(evutil_socket_t number, short what, void *data) {
     ProcessExit exit;
     bool strays = false;
     while (process_reap(&exit)) {
-        if (exit.signal != 0) strays = true;
-        scheduler_exited(&broker->scheduler, &exit);
+        /* Before its directory is removed: nobody may write there any more. */
+        if (exit.signal != 0 || exit.code != 0) kill_strays(broker);
+        if (!scheduler_exited(&broker->scheduler, &exit)) strays = true;
     }
     if (strays) kill_strays(broker);
 }
@@ -176,7 +177,7 @@ static void on_accept_again(evutil_socket_t fd, short what, void *data) {
     (void)fd;
     (void)what;
     Broker *broker = data;
-    if (!broker->stopping) evconnlistener_enable(broker->listener);
+    if (!broker->has_stopped) evconnlistener_enable(broker->listener);
 }
 
 /* ---- config ---- */
@@ -212,10 +213,11 @@ static int make_rules(const Config *config, PeerRule **ret_submit, PeerRule **re
     if (r == 0) r = peer_rule_new(&config->admin, &unknown, ret_admin);
     if (r != 0) {
         peer_rule_free(submit);
-        snprintf(ret_message, message_bytes, "access: %s", r > 0 ? unknown : "out of memory");
         if (r > 0)
             snprintf(ret_message, message_bytes, "access: no user or group is called '%s'",
                      unknown);
+        else
+            snprintf(ret_message, message_bytes, "access: out of memory");
         return r;
     }
     *ret_submit = submit;
@@ -245,7 +247,8 @@ int broker_check_config(const char *config_file, FILE *stream) {
 static bool needs_restart(const Config *a, const Config *b) {
     return strcmp(a->socket_path, b->socket_path) != 0 || a->socket_mode != b->socket_mode ||
            strcmp(a->runtime_directory, b->runtime_directory) != 0 ||
-           strcmp(a->state_directory, b->state_directory) != 0;
+           strcmp(a->state_directory, b->state_directory) != 0 ||
+           a->queue_max_bytes != b->queue_max_bytes;
 }
 
 static int refuse_reload(char *ret_message, size_t message_bytes, const char *why) {
@@ -258,14 +261,17 @@ int broker_reload(Broker *broker, char *ret_message, size_t message_bytes) {
     if (load_config(&broker->paths, broker->config_file, log_problems, &config) != 0)
         return refuse_reload(ret_message, message_bytes, "the config file is wrong, see the log");
     if (needs_restart(broker->config, config))
-        return refuse_reload(ret_message, message_bytes,
-                             "listen.socket, socket_mode and paths need a restart");
+        return refuse_reload(
+            ret_message, message_bytes,
+            "listen.socket, socket_mode, paths and queue.max_bytes need a restart");
     PeerRule *submit = NULL, *admin = NULL;
     char problem[REFUSAL_MESSAGE_BYTES / 2];
     if (make_rules(config, &submit, &admin, problem, sizeof problem) != 0)
         return refuse_reload(ret_message, message_bytes, problem);
-    broker->submit_rule = (peer_rule_free(broker->submit_rule), submit);
-    broker->admin_rule = (peer_rule_free(broker->admin_rule), admin);
+    peer_rule_free(broker->submit_rule);
+    peer_rule_free(broker->admin_rule);
+    broker->submit_rule = submit;
+    broker->admin_rule = admin;
     log_setup("tbsandboxd", config->log_level, config->log_format);
     config_unref(broker->config);
     broker->config = TAKE(config);

@@ -192,6 +192,8 @@ static void lose(Environment *env) {
 static void on_channel_event(struct bufferevent *channel, short what, void *data) {
     Environment *env = data;
     if (!(what & (BEV_EVENT_EOF | BEV_EVENT_ERROR))) return;
+    /* It takes no more, but its last words may be there: reading tells, and then ends by itself. */
+    if (what & BEV_EVENT_WRITING) return;
     env->channel_ended = true;
     if (env->has_exited) {
         lose(env);
@@ -338,8 +340,12 @@ int environment_record(const Environment *env, EnvironmentRecord *record) {
     return 0;
 }
 
+bool environment_is_ready(const Environment *env) {
+    return env->state == ENVIRONMENT_READY && !env->has_exited && !env->channel_ended;
+}
+
 int environment_run(Environment *env, Job *job, const Limits *limits, const MarkerKey *key) {
-    if (env->state != ENVIRONMENT_READY) return ENVIRONMENT_E_NOT_READY;
+    if (!environment_is_ready(env)) return ENVIRONMENT_E_NOT_READY;
     ChannelFrame frame;
     int r = channel_encode_job(job, limits, key, &frame);
     if (r < 0) return error_fold(r);

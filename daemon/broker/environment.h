@@ -80,6 +80,8 @@ Environment *environment_free(Environment *environment);
 int environment_record(const Environment *environment, EnvironmentRecord *record);
 /* Accepts an observed environment: it is ready for its job now. */
 void environment_accept(Environment *environment);
+/* True when a job can be handed to it: it is accepted, and nothing of it has ended. */
+bool environment_is_ready(const Environment *environment);
 /* Hands it its job. 0, ENVIRONMENT_E_NOT_READY, or -errno. */
 int environment_run(Environment *environment, Job *job, const Limits *limits, const MarkerKey *key);
 /* Ends it, whatever it does; REPORT_GONE follows. May be called again. */

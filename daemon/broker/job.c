@@ -30,6 +30,7 @@ static void drop_payload(JobSpec *spec) {
     }
     free(spec->inputs);
     free(spec->canaries);
+    text_list_deinit(&spec->protected_columns);
     spec->inputs = NULL;
     spec->canaries = NULL;
     spec->n_inputs = spec->n_canaries = 0;
@@ -45,7 +46,6 @@ void job_spec_deinit(JobSpec *spec) {
     free(spec->idempotency_key);
     free(spec->file_name);
     free(spec->profile);
-    text_list_deinit(&spec->protected_columns);
     *spec = (JobSpec){0};
 }
 
@@ -53,6 +53,8 @@ size_t job_spec_bytes(const JobSpec *spec) {
     size_t bytes = spec->code.n_bytes;
     for (size_t i = 0; i < spec->n_inputs; i++) bytes += spec->inputs[i].content.n_bytes;
     for (size_t i = 0; i < spec->n_canaries; i++) bytes += spec->canaries[i].value.n_bytes;
+    for (size_t i = 0; i < spec->protected_columns.n_items; i++)
+        bytes += strlen(spec->protected_columns.items[i]);
     return bytes;
 }
 

@@ -52,7 +52,7 @@ typedef struct JobSpec {
 } JobSpec;
 
 void job_spec_deinit(JobSpec *spec);
-/* Bytes of code, inputs and canaries: what the job holds until its verdict. */
+/* Bytes of code, inputs, canaries and columns: what the job holds until its verdict. */
 size_t job_spec_bytes(const JobSpec *spec);
 
 /* The environment of a job's last run, kept for its records. Owns its texts. */
@@ -103,6 +103,7 @@ struct Job {
     void *finished_data;
 
     unsigned attempts;
+    bool received;         /* the start marker of the attempt that is on was seen */
     unsigned undispatched; /* leases of environments that had died meanwhile */
     unsigned runs_done;    /* of spec.repeats */
     NativeCrash *crashes;

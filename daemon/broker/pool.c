@@ -93,7 +93,7 @@ size_t pool_n_waiting(const Pool *pool) {
 Environment *pool_ready(Pool *pool) {
     list_each(link, &pool->environments) {
         Environment *env = list_entry(link, Environment, pool_link);
-        if (env->state == ENVIRONMENT_READY) return env;
+        if (environment_is_ready(env)) return env;
     }
     return NULL;
 }
@@ -203,6 +203,16 @@ static void on_observed(Pool *pool, Environment *env) {
     pool->owner.changed(pool, POOL_READY, pool->owner.data);
 }
 
+/* What a job may have brought about says nothing about the profile. */
+static void on_fault(Pool *pool, Environment *env, const EnvironmentReport *report) {
+    const bool had_job = env->job != NULL;
+    const bool is_the_jobs = had_job && (report->code == CODE_WARDEN_LOST ||
+                                         report->code == CODE_CHANNEL_BROKEN ||
+                                         report->code == CODE_OUT_OF_MEMORY);
+    if (had_job) pool->owner.reported(pool, env, report, pool->owner.data);
+    if (!is_the_jobs) note_fill_failure(pool, env, report->detail, report->stderr_excerpt);
+}
+
 /* Reports about a job go on to the owner; the rest is the pool's own business. The environment that
  * reported a fault or a result is closing by now. */
 static void on_report(Environment *env, const EnvironmentReport *report, void *data) {
@@ -216,8 +226,7 @@ static void on_report(Environment *env, const EnvironmentReport *report, void *d
         pool->owner.reported(pool, env, report, pool->owner.data);
         break;
     case REPORT_FAULT:
-        if (env->job) pool->owner.reported(pool, env, report, pool->owner.data);
-        note_fill_failure(pool, env, report->detail, report->stderr_excerpt);
+        on_fault(pool, env, report);
         break;
     case REPORT_GONE:
         environment_free(env);

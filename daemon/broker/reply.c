@@ -39,8 +39,11 @@ static int finish(Arena *arena, Tb__Envelope *envelope, uint64_t request_id,
 
 /* ---- verdict ---- */
 
-static void encode_failures(Arena *arena, const Verdict *verdict, Tb__Verdict *message) {
-    const size_t n = verdict->failures.n_items;
+/* A list of jobs shows the first reason of each, and no files: it must fit one frame. */
+static void encode_failures(Arena *arena, const Verdict *verdict, bool whole,
+                            Tb__Verdict *message) {
+    const size_t n_all = verdict->failures.n_items;
+    const size_t n = whole || n_all == 0 ? n_all : 1;
     message->failures = arena_take(arena, n, sizeof *message->failures);
     for (size_t i = 0; i < n && !arena->failed; i++) {
         const Failure *from = &verdict->failures.items[i];
@@ -148,9 +151,9 @@ static void encode_facts(Arena *arena, const Verdict *verdict, bool with_outputs
         .disk_bytes = facts->disk_bytes,
     };
     if (verdict->has_exit) encode_exit(arena, facts, message);
-    encode_produced(arena, facts, message);
     encode_phases(arena, facts, message);
     if (!with_outputs) return;
+    encode_produced(arena, facts, message);
     message->stdout = encode_output(arena, &facts->out);
     message->stderr = encode_output(arena, &facts->err);
 }
@@ -184,7 +187,7 @@ static Tb__Verdict *encode_verdict(Arena *arena, const Job *job, bool with_outpu
     message->attempts = verdict->attempts;
     message->profile = text(job->spec.profile);
     message->file_name = text(job->spec.file_name);
-    encode_failures(arena, verdict, message);
+    encode_failures(arena, verdict, with_outputs, message);
     encode_stages(arena, verdict, message);
     encode_crashes(arena, verdict, message);
     encode_environment(arena, job, message);

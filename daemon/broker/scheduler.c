@@ -96,7 +96,9 @@ static void leave_state(Scheduler *scheduler, const Job *job) {
 
 static void enter_state(Scheduler *scheduler, Job *job, JobEvent event) {
     leave_state(scheduler, job);
-    job_enter(job, event);
+    const bool is_known = job_enter(job, event);
+    assert(is_known);
+    (void)is_known;
     if (job->is_probe) return;
     if (job->state == JOB_QUEUED) scheduler->n_queued++;
     if (job->state == JOB_RUNNING) scheduler->n_running++;
@@ -138,6 +140,7 @@ void scheduler_end(Scheduler *scheduler, Job *job, Code code, const char *messag
         log_write(LOG_LEVEL_ERROR, about(job), -ENOMEM, "no verdict can be made");
         abort();
     }
+    verdict->child_started = job->received;
     Environment *env = job->environment;
     job->environment = NULL;
     if (env) {
@@ -204,8 +207,15 @@ static Limits effective_limits(const JobSpec *spec, const Limits *bound) {
 static void start(Scheduler *scheduler, Job *job, Environment *env) {
     const Limits limits = effective_limits(&job->spec, &env->profile->limits);
     job->attempts++;
+    job->received = false;
     int r = environment_record(env, &job->record);
     if (r == 0) r = environment_run(env, job, &limits, &scheduler->marker_key);
+    if (r == ENVIRONMENT_E_NOT_READY) {
+        job->attempts--;
+        queue_push_again(queue_of(job), job);
+        set_deadline(job);
+        return;
+    }
     if (r != 0) {
         scheduler_end(scheduler, job, CODE_OUT_OF_MEMORY, "the job could not be handed over");
         environment_close(env);
@@ -264,6 +274,7 @@ static void run_again(Scheduler *scheduler, Job *job) {
     enter_state(scheduler, job, JOB_EVENT_AGAIN);
     queue_push_again(queue_of(job), job);
     set_deadline(job);
+    event_active(scheduler->pump, EV_TIMEOUT, 0);
 }
 
 /* The job keeps the list of its crashes until its last run. */
@@ -361,7 +372,11 @@ static void on_fault(Scheduler *scheduler, Job *job, const EnvironmentReport *re
 void scheduler_reported(Pool *pool, Environment *env, const EnvironmentReport *report, void *data) {
     Scheduler *scheduler = data;
     Job *job = env->job;
-    if (report->kind == REPORT_RECEIVED || !job) return;
+    if (!job) return;
+    if (report->kind == REPORT_RECEIVED) {
+        job->received = true;
+        return;
+    }
     env->job = NULL;
     job->environment = NULL;
     if (report->kind == REPORT_RESULT)

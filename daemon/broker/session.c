@@ -238,6 +238,11 @@ static void on_doctor(Session *session, Request *request) {
         send_refusal(session, request->id, &refusal);
         return;
     }
+    if (!list_empty(&session->consults)) {
+        refuse(session, request->id, REFUSE_RESOURCE_EXHAUSTED,
+               "an examination that this connection asked for is still going on");
+        return;
+    }
     const int r = consult_start(scheduler, request->profile, request->id, &session->consults,
                                 on_consulted, session);
     if (r < 0) refuse(session, request->id, REFUSE_INTERNAL, "the self-test could not be started");

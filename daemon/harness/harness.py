@@ -8,6 +8,7 @@ runs it and gives it JOB and MARK, two descriptors, and read_frame().
 import ast
 import atexit
 import builtins
+import gc
 import importlib
 import io
 import json
@@ -478,20 +479,42 @@ def flush(stream):
     return True
 
 
-def wind_down(namespace):
-    """False when output was lost."""
+WRITERS = (io.TextIOWrapper, io.BufferedWriter, io.BufferedRandom, io.BufferedRWPair)
+
+
+def open_writers():
+    """Text before the bytes below it. What lived before the job is frozen and not among them."""
+    writers = [found for found in gc.get_objects() if isinstance(type(found), type)
+               and issubclass(type(found), WRITERS)]
+    return sorted(writers, key=lambda found: not issubclass(type(found), io.TextIOWrapper))
+
+
+def flush_writers():
+    for writer in open_writers():
+        flush(writer)
+
+
+def wind_down(namespace, streams):
+    """False when output was lost. What anything still holds in a buffer is written, as at any end:
+    nothing may be kept back from the checks. Before the collection, which may close what lies below a
+    text first; and after it, since finalizers write too."""
+    flush_writers()
     try:
         finalize(namespace)
+        flush_writers()
+        gc.collect()
     except BaseException as error:
         report(error)
-    return all([flush(sys.stdout), flush(sys.stderr)])
+    flush_writers()
+    return all([flush(stream) for stream in (sys.stdout, sys.stderr, *streams)])
 
 
 def run(text, code, file_name, mark, ended):
     namespace, process = make_main(text, file_name), os.getpid()
+    streams = (sys.stdout, sys.stderr)
     mark("started")
     status, complete = execute(code, namespace)
-    if not wind_down(namespace):
+    if not wind_down(namespace, streams):
         os._exit(EXIT_OUTPUT_LOST)
     if complete and os.getpid() == process:  # not the end of a fork
         write_line(ended)
@@ -499,6 +522,7 @@ def run(text, code, file_name, mark, ended):
 
 
 def serve_job(setup):
+    gc.freeze()
     header = json.loads(read_frame())
     source = read_frame()
     os.close(JOB)

@@ -41,6 +41,8 @@ const char *workdir_real_path(const Workdir *workdir);
 /* Whether work/ holds nothing. 0 or -errno. */
 int workdir_is_empty(const Workdir *workdir, bool *ret_empty);
 
+/* Gives work/ back its mode, whatever a job made of it. 0 or -errno. */
+int workdir_reopen(const Workdir *workdir);
 /* Makes the new file `name` (one component) in work/, 0600. 0 or -errno. */
 int workdir_write(const Workdir *workdir, const char *name, const void *bytes, size_t n_bytes);
 /* Looks at `name` (one component) in work/; that it is missing is an answer, not an error. The

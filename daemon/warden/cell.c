@@ -1,5 +1,7 @@
 #include "warden/cell.h"
 
+#include <errno.h>
+
 #include "base/clock.h"
 #include "base/error.h"
 #include "base/log.h"
@@ -27,17 +29,22 @@ int cell_reap(Cell *cell) {
     return 0;
 }
 
-/* What is left afterwards is the broker's to find: it inherits it. */
-void cell_deinit(Cell *cell) {
+/* What is left afterwards is the broker's to find: it inherits it, and our exit status tells. */
+int cell_deinit(Cell *cell) {
     const LogContext context = {NULL, cell->setup.environment_id};
     int r = cell->child ? cell_reap(cell) : 0;
+    int left = r > 0 ? -EBUSY : r;
     if (r != 0)
         log_write(LOG_LEVEL_ERROR, context, r < 0 ? r : 0, "not every process could be ended");
     child_free(cell->child);
     workdir_free(cell->workdir);
     r = cell->is_made ? workdir_remove(cell->setup.directory) : 0;
-    if (r < 0) log_write(LOG_LEVEL_ERROR, context, r, "cannot remove %s", cell->setup.directory);
+    if (r < 0) {
+        log_write(LOG_LEVEL_ERROR, context, r, "cannot remove %s", cell->setup.directory);
+        left = r;
+    }
     harness_reader_deinit(&cell->reader);
     facts_deinit(&cell->facts);
     setup_deinit(&cell->setup);
+    return left;
 }

@@ -36,8 +36,8 @@ typedef struct Cell {
 
 /* Takes over *setup. The caller calls cell_deinit, on failure too. 0 or -ENOMEM. */
 int cell_init(Cell *cell, WardenChannel *channel, Setup *setup);
-/* Kills what lives, removes the directory, frees the rest. */
-void cell_deinit(Cell *cell);
+/* Kills what lives, removes the directory, frees the rest. 0, or -errno when something is left. */
+int cell_deinit(Cell *cell);
 
 /* Kills every process of the cell that still lives and takes the interpreter's status.
  * 0, CELL_E_LEFT, or -errno. */

@@ -43,7 +43,8 @@ static int check_files(Cell *cell, const Order *order, const Scanner *scanner) {
     Facts *facts = &cell->facts;
     CLEANUP(freep) bool *unchanged = calloc(order->n_inputs + 1, sizeof *unchanged);
     if (!unchanged) return error_origin(-ENOMEM);
-    int r = inputs_check(order, cell->workdir, unchanged, &facts->findings);
+    int r = workdir_reopen(cell->workdir);
+    if (r == 0) r = inputs_check(order, cell->workdir, unchanged, &facts->findings);
     if (r == 0) r = columns_check(order, cell->workdir, unchanged, &facts->findings);
     if (r == 0) r = produced_check(order, cell->workdir, scanner, unchanged, facts);
     return r < 0 ? error_fold(r) : 0;

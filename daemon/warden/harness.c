@@ -41,8 +41,11 @@ static int send_json(Child *child, json_t *value) {
 
 static json_t *make_array(const TextList *list) {
     json_t *array = json_array();
-    for (size_t i = 0; i < list->n_items; i++)
-        json_array_append_new(array, json_string(list->items[i]));
+    for (size_t i = 0; array && i < list->n_items; i++) {
+        if (json_array_append_new(array, json_string(list->items[i])) == 0) continue;
+        json_decref(array); /* a rule that is lost would let code through */
+        return NULL;
+    }
     return array;
 }
 

@@ -116,6 +116,6 @@ int warden_serve(WardenChannel *channel) {
     const int error = r < 0 ? r : 0;
     if (error < 0) r = report_error(&cell, &invalid, error);
     if (r == CELL_E_INVALID) (void)warden_channel_send_invalid(channel, &invalid);
-    cell_deinit(&cell);
-    return error;
+    const int left = cell_deinit(&cell);
+    return error < 0 ? error : left;
 }

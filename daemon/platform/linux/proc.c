@@ -24,7 +24,7 @@ static int read_text(pid_t pid, const char *name, char *buffer, size_t buffer_by
     char path[PROC_PATH_BYTES];
     snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
     CLEANUP(closep) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
-    if (fd < 0) return errno == ENOENT ? PROC_E_GONE : error_origin(-errno);
+    if (fd < 0) return errno == ENOENT || errno == ESRCH ? PROC_E_GONE : error_origin(-errno);
     size_t used = 0;
     while (used < buffer_bytes - 1) {
         const ssize_t n = read(fd, buffer + used, buffer_bytes - 1 - used);

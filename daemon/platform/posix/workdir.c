@@ -56,6 +56,10 @@ static void closedirp(DIR **directory) {
     if (*directory) closedir(*directory);
 }
 
+int workdir_reopen(const Workdir *workdir) {
+    return fchmod(workdir->work_fd, S_IRWXU) == 0 ? 0 : error_origin(-errno);
+}
+
 int workdir_is_empty(const Workdir *workdir, bool *ret_empty) {
     CLEANUP(closep) int fd = -1;
     int r = workdir_enter(workdir->work_fd, ".", &fd);

@@ -10,7 +10,7 @@
 #include "base/text.h"
 #include "warden/checks/csv.h"
 
-enum { SLACK_BYTES = 1 << 20 };
+enum { SLACK_BYTES = 1 << 20, COLUMNS_MAX_FINDINGS = 100 };
 
 /* One protected column that the table had. */
 typedef struct Column {
@@ -35,8 +35,17 @@ static void comparison_deinit(Comparison *comparison) {
     csv_deinit(&comparison->after);
 }
 
-/* Row 0: the whole column. */
+static size_t count_reported(const FailureList *findings) {
+    size_t n = 0;
+    for (size_t i = 0; i < findings->n_items; i++)
+        if (findings->items[i].code == CODE_PROTECTED_COLUMN) n++;
+    return n;
+}
+
+/* Row 0: the whole column. What is over the bound was found too, and is not told. */
 static int append(const Comparison *comparison, Column *column, const char *what, uint64_t row) {
+    column->is_settled = true;
+    if (count_reported(comparison->findings) >= COLUMNS_MAX_FINDINGS) return 0;
     CLEANUP(freep) char *message = NULL;
     int r = text_format(&message, "protected column %s of %s %s", column->name, comparison->input,
                         what);
@@ -48,7 +57,6 @@ static int append(const Comparison *comparison, Column *column, const char *what
     const Failure failure = {
         .code = CODE_PROTECTED_COLUMN, .subject = (char *)column->name, .message = message};
     r = failure_list_append(comparison->findings, &failure);
-    column->is_settled = true;
     return r < 0 ? error_fold(r) : 0;
 }
 
