@@ -261,7 +261,10 @@ END_TEST
 
 START_TEST(closed_pipes_are_no_end) {
     Bench bench;
-    start(&bench, "exec >&- 2>&- 3<&- 4>&-; sleep 60");
+    start(&bench, "exec 3<&- 4>&-; echo closed; exec >&- 2>&-; sleep 60");
+    ChildEvent event;
+    ck_assert_int_eq(child_next(bench.child, clock_mono_ns() + SOON_MS * NS_PER_MS, &event), 0);
+    ck_assert_int_eq(event.kind, CHILD_STDOUT);
     ck_assert_int_eq(child_feed(bench.child, "nobody reads this", 17), 0);
     ck_assert_int_eq(wait_event(&bench, 200), CHILD_DEADLINE);
     ChildExit exit;
