@@ -19,7 +19,7 @@ say = $(if $(V),,@printf '  %-8s%s\n' $(1) $(2))
 
 # Goals that need no compiler flags must not install anything by themselves.
 GOALS := $(if $(MAKECMDGOALS),$(MAKECMDGOALS),all)
-ifneq ($(filter-out help deps clean lint,$(GOALS)),)
+ifneq ($(filter-out help deps deps-% clean lint,$(GOALS)),)
 include $(BUILD)/flags.mk
 endif
 
@@ -40,10 +40,12 @@ objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(addsuffix /*.c,$(1))))
 PROTO_NAMES := tbsandbox warden
 PROTO_C := $(PROTO_NAMES:%=$(BUILD)/generated/%.pb-c.c)
 PROTO_O := $(PROTO_C:.c=.o)
-HARNESS_C := $(BUILD)/generated/harness_source.c
+HARNESS_C := $(BUILD)/generated/harness_source.c $(BUILD)/generated/survey_source.c
+
+FILTER_C := $(BUILD)/generated/filter_code.c
 
 OBJ_COMMON := $(call objects,proto daemon/base daemon/config daemon/verdict daemon/platform \
-              daemon/platform/posix daemon/platform/linux) $(PROTO_O)
+              daemon/platform/posix daemon/platform/linux) $(PROTO_O) $(FILTER_C:.c=.o)
 OBJ_BROKER := $(call objects,daemon/broker)
 OBJ_WARDEN := $(filter-out $(BUILD)/daemon/warden/main.o,\
               $(call objects,daemon/warden daemon/warden/checks)) $(HARNESS_C:.c=.o)
@@ -55,10 +57,11 @@ FUZZERS := $(patsubst tests/fuzz/%.c,%,$(wildcard tests/fuzz/fuzz-*.c))
 
 all: $(PROGRAMS) ## build tbsandboxd, tbwarden and tbclient
 
+# The packages of every goal at once, so that one message names all that are missing.
 $(BUILD)/flags.mk: Makefile tools/deps.sh
-	@tools/deps.sh build
+	@tools/deps.sh build $(patsubst check-%,check,$(filter demo check check-% fuzz,$(GOALS)))
 	@mkdir -p $(@D)
-	@{ for lib in libevent_core libevent_extra libprotobuf-c yaml-0.1 libsodium jansson; do \
+	@{ for lib in libevent_core libevent_extra libprotobuf-c yaml-0.1 libsodium jansson libseccomp; do \
 	     pkg-config --exists "$$lib" || { echo "pkg-config does not find $$lib" >&2; exit 1; }; done; \
 	   echo "CFLAGS_LIBS := $$(pkg-config --cflags libevent_core libprotobuf-c yaml-0.1 libsodium jansson)"; \
 	   echo "LIBS_DAEMON := $$(pkg-config --libs libevent_core libprotobuf-c yaml-0.1 libsodium jansson)"; \
@@ -71,12 +74,22 @@ $(BUILD)/generated/%.pb-c.c $(BUILD)/generated/%.pb-c.h &: proto/%.proto
 	$(call say,PROTOC,$<)
 	$(Q)protoc-c --c_out=$(@D) -Iproto $<
 
-$(HARNESS_C): daemon/harness/harness.py
+$(HARNESS_C): $(BUILD)/generated/%_source.c: daemon/harness/%.py
 	@mkdir -p $(@D)
 	@{ echo '#include "harness/harness_source.h"'; \
-	   echo 'const unsigned char harness_source[] = {'; \
+	   echo 'const unsigned char $*_source[] = {'; \
 	   od -An -v -tx1 $< | sed 's/ \([0-9a-f][0-9a-f]\)/0x\1,/g'; \
-	   echo '};'; echo 'const unsigned long harness_source_bytes = sizeof harness_source;'; } > $@
+	   echo '};'; echo 'const unsigned long $*_source_bytes = sizeof $*_source;'; } > $@
+
+# Runs while building: what it makes is all that is left of libseccomp.
+$(BUILD)/tools/filter-compiler: tools/filter-compiler.c daemon/platform/linux/filter_table.h \
+                                daemon/platform/linux/filter.h $(BUILD)/flags.mk
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 $(WARN) $(CPPFLAGS_ALL) -o $@ $< $$(pkg-config --cflags --libs libseccomp)
+$(FILTER_C): $(BUILD)/tools/filter-compiler
+	@mkdir -p $(@D)
+	$(Q)$< > $@
 
 # Generated headers first; the compiler's own dependency files do the rest.
 $(BUILD)/%.o: %.c $(BUILD)/flags.mk | $(PROTO_C)
@@ -118,28 +131,42 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BU
 	$(Q)$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_DAEMON)
 
 .SECONDARY:
-.PHONY: all install deps demo check check-unit check-fuzz-corpus check-integration fuzz lint clean help \
-        deps-check deps-demo deps-fuzz deps-lint
+.PHONY: all install deps demo check check-tmp check-unit check-fuzz-corpus check-integration check-vm fuzz lint clean help \
+        deps-check deps-demo deps-fuzz deps-lint deps-vm
 
 deps: ## install every package that building, checking and linting need
 	@tools/deps.sh build demo check lint fuzz
-deps-demo deps-check deps-fuzz deps-lint:
+deps-demo deps-check deps-fuzz deps-vm:
 	@tools/deps.sh $(@:deps-%=%)
+# The analysers read the headers that building and the unit tests use.
+deps-lint:
+	@tools/deps.sh build check lint
 
 demo: deps-demo all ## start a daemon of its own and see real verdicts on real pandas code
 	@tests/demo.sh $(BUILD)
 
-check: deps-check all ## every test: unit, fuzz corpus, suites against a live daemon, faults, soak
+# The tests run stand-in interpreters from /tmp.
+check-tmp:
+	@f=$$(mktemp /tmp/tbsandbox-XXXXXX) && printf '#!/bin/sh\n' >"$$f" && chmod +x "$$f" && \
+	if "$$f" 2>/dev/null; then rm -f "$$f"; else \
+	    rm -f "$$f"; echo "no program may be run from /tmp (mounted noexec?), but the tests must" >&2; exit 1; fi
+
+check: deps-check check-tmp all ## every test: unit, fuzz corpus, suites against a live daemon, faults, soak
 	@$(MAKE) --no-print-directory check-unit check-fuzz-corpus check-integration
 
-check-unit: deps-check $(UNIT_TESTS) ## unit tests only
+check-unit: deps-check check-tmp $(UNIT_TESTS) ## unit tests only
+	$(call say,TEST,'unit tests: a minute or so')
 	@tests/run-unit.sh $(UNIT_TESTS)
 
 check-fuzz-corpus: deps-check $(FUZZERS:%=$(BUILD)/tests/fuzz/%) ## replay the fuzzers' corpora
 	@for f in $(FUZZERS); do $(BUILD)/tests/fuzz/$$f tests/fuzz/corpus/$$f || exit 1; done
 
-check-integration: deps-check all ## suites and scripts against live daemons (TESTS=NN… picks some)
+check-integration: deps-check check-tmp all ## suites and scripts against live daemons (TESTS=NN… picks some)
+	$(call say,TEST,'against live daemons: minutes; 30-faults alone two')
 	@tests/run-integration.sh $(BUILD) $(TESTS)
+
+check-vm: deps-vm all ## tests that need systemd and control groups, in an emulated machine (as root)
+	@tests/vm/run.sh $(BUILD)
 
 fuzz: deps-fuzz ## run every libFuzzer target for FUZZ_SECONDS each
 	@tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZERS)

@@ -161,6 +161,20 @@ static void write_check(FILE *stream, RenderStyle style, const Tb__DoctorCheck *
     fputc('\n', stream);
 }
 
+/* A layer that is missing keeps a profile from serving only when it is required. */
+static void write_layer(FILE *stream, RenderStyle style, const char *name, const char *reason) {
+    fputs("  ", stream);
+    if (reason)
+        fputs("--", stream);
+    else
+        write_ok(stream, style, true);
+    fputs(" layer ", stream);
+    printable_text(stream, name);
+    fputs(reason ? ": missing: " : ": in force", stream);
+    if (reason) printable_text(stream, reason);
+    fputc('\n', stream);
+}
+
 void render_doctor(FILE *stream, RenderStyle style, const Tb__DoctorReport *report) {
     for (size_t i = 0; i < report->n_profiles; i++) {
         const Tb__ProfileReport *profile = report->profiles[i];
@@ -171,7 +185,10 @@ void render_doctor(FILE *stream, RenderStyle style, const Tb__DoctorReport *repo
         render_field(stream, "diagnosis", profile->diagnosis);
         render_field(stream, "interpreter", profile->interpreter);
         render_field(stream, "version", profile->version);
-        render_list(stream, "enforced", profile->enforced, profile->n_enforced);
+        for (size_t j = 0; j < profile->n_enforced; j++)
+            write_layer(stream, style, profile->enforced[j], NULL);
+        for (size_t j = 0; j < profile->n_missing; j++)
+            write_layer(stream, style, profile->missing[j]->name, profile->missing[j]->reason);
         for (size_t j = 0; j < profile->n_checks; j++)
             write_check(stream, style, profile->checks[j]);
     }

@@ -7,8 +7,8 @@ cd "$(dirname "$0")/demo" || exit 1
 T=$(mktemp -d)
 export TBSANDBOX_SOCKET=$T/run/tbsandboxd.sock
 cat >"$T/config.yaml" <<END
-listen: {socket: $TBSANDBOX_SOCKET}
-paths: {runtime_directory: $T/run, state_directory: $T/state, warden: $BUILD/tbwarden}
+listen: {socket: "$TBSANDBOX_SOCKET"}
+paths: {runtime_directory: "$T/run", state_directory: "$T/state", warden: "$BUILD/tbwarden"}
 profiles: {pandas: {}}
 END
 "$BUILD/tbsandboxd" --config "$T/config.yaml" 2>"$T/log" &
@@ -21,11 +21,13 @@ finish() {
 trap finish EXIT
 
 echo "tbsandboxd is starting: it makes environments with pandas and tests itself with known programs."
+answers=
 for _ in $(seq 600); do
-    "$BUILD/tbclient" status >/dev/null 2>&1 && break
+    "$BUILD/tbclient" status >/dev/null 2>&1 && { answers=yes; break; }
     kill -0 "$DAEMON" 2>/dev/null || { cat "$T/log" >&2; exit 1; }
     sleep 0.1
 done
+[ -n "$answers" ] || { echo "demo.sh: the daemon does not answer" >&2; tail "$T/log" >&2; exit 1; }
 
 # show WANTED ARGUMENTS...: runs tbclient and checks that it ends as it should.
 show() {

@@ -1,15 +1,16 @@
 #!/bin/sh
-# deps.sh GROUP...: installs with apt-get what is missing of the named groups (build, check, lint,
+# deps.sh GROUP...: installs with apt-get what is missing of the named groups (build, demo, check, lint, vm,
 # fuzz). Asks dpkg first, so that it needs neither root nor the network when nothing is missing.
 set -eu
 
 packages() {
     case $1 in
     build) echo gcc libc6-dev make pkg-config libevent-dev libprotobuf-c-dev protobuf-c-compiler \
-        libyaml-dev libsodium-dev libjansson-dev ;;
+        libyaml-dev libsodium-dev libjansson-dev libseccomp-dev ;;
     demo) echo python3 python3-pandas ;;
     check) echo check python3 python3-pandas valgrind procps ;;
     lint) echo clang-format clang-tidy cppcheck shellcheck git ;;
+    vm) echo qemu-system-x86 mmdebstrap e2fsprogs ;;
     fuzz) echo clang libclang-rt-14-dev ;;
     *) echo "deps.sh: no such group: $1" >&2; exit 64 ;;
     esac
@@ -24,20 +25,27 @@ for group in "$@"; do
 done
 [ -n "$missing" ] || exit 0
 
-as_root=
+# by_hand WHY: says what an administrator must do.
+by_hand() {
+    echo "deps.sh: missing packages:$missing" >&2
+    echo "deps.sh: $1; let an administrator run: apt-get update && apt-get install --no-install-recommends$missing" >&2
+    exit 1
+}
+
+# sudo drops the caller's variables, so env sets it behind sudo.
+as_root="env DEBIAN_FRONTEND=noninteractive"
 if [ "$(id -u)" != 0 ]; then
-    if ! command -v sudo >/dev/null 2>&1; then
-        echo "deps.sh: missing packages:$missing" >&2
-        echo "deps.sh: not root and there is no sudo; let an administrator run: apt-get install$missing" >&2
-        exit 1
-    fi
-    as_root=sudo
+    command -v sudo >/dev/null 2>&1 || by_hand "not root and there is no sudo"
+    echo "installing with sudo:$missing" >&2
+    sudo true </dev/null || by_hand "not root and sudo refuses"
+    as_root="sudo $as_root"
+else
+    echo "installing:$missing" >&2
 fi
-echo "installing:$missing" >&2
 # shellcheck disable=SC2086 # word splitting makes the arguments
 {
     $as_root apt-get update -qq
-    DEBIAN_FRONTEND=noninteractive $as_root apt-get install -y -qq --no-install-recommends $missing
+    $as_root apt-get install -y -qq -o Dpkg::Use-Pty=0 --no-install-recommends $missing
 } >&2 </dev/null || {
     echo "deps.sh: apt-get could not install:$missing" >&2
     exit 1

@@ -15,11 +15,11 @@
 #include "broker/doctor.h"
 #include "broker/session.h"
 #include "broker/timer.h"
+#include "platform/child_layer.h"
 #include "platform/directory.h"
 #include "platform/listener.h"
 #include "platform/process.h"
 #include "platform/tree.h"
-#include "platform/workdir.h"
 
 enum {
     STOP_GRACE_MS = 25000, /* for environments and last replies, once no job is left */
@@ -83,6 +83,11 @@ static void on_grace(evutil_socket_t fd, short what, void *data) {
         broker->gave_up = true;
 }
 
+static void on_left(const char *directory, void *data) {
+    const Broker *broker = data;
+    remover_take(broker->remover, directory);
+}
+
 /* ---- signals ---- */
 
 static void on_terminate(evutil_socket_t number, short what, void *data) {
@@ -110,12 +115,27 @@ static void on_hangup(evutil_socket_t number, short what, void *data) {
         log_info("%s", message);
 }
 
+static int list_ours(const Broker *broker, pid_t **ret_pids, size_t *ret_n_pids) {
+    CLEANUP(freep) pid_t *wardens = NULL;
+    size_t n_pids = 0;
+    const int r = scheduler_wardens(&broker->scheduler, &wardens, &n_pids);
+    if (r < 0) return error_fold(r);
+    pid_t *pids = realloc(wardens, (n_pids + 1) * sizeof *pids);
+    if (!pids) return error_origin(-ENOMEM);
+    wardens = NULL;
+    const pid_t helper = remover_pid(broker->remover);
+    if (helper != 0) pids[n_pids++] = helper;
+    *ret_pids = pids;
+    *ret_n_pids = n_pids;
+    return 0;
+}
+
 /* What a killed warden leaves behind comes to us: nothing of it survives. */
 static void kill_strays(Broker *broker) {
-    CLEANUP(freep) pid_t *wardens = NULL;
-    size_t n_wardens = 0;
-    int r = scheduler_wardens(&broker->scheduler, &wardens, &n_wardens);
-    if (r == 0) r = tree_kill(wardens, n_wardens, STRAYS_LIMIT_MS, NULL);
+    CLEANUP(freep) pid_t *ours = NULL;
+    size_t n_ours = 0;
+    int r = list_ours(broker, &ours, &n_ours);
+    if (r == 0) r = tree_kill(ours, n_ours, STRAYS_LIMIT_MS, NULL);
     if (r != 0) log_error(r < 0 ? r : 0, "left-over processes could not be ended");
 }
 
@@ -126,6 +146,7 @@ static void on_child(evutil_socket_t number, short what, void *data) {
     ProcessExit exit;
     bool strays = false;
     while (process_reap(&exit)) {
+        if (remover_exited(broker->remover, &exit)) continue;
         /* Before its directory is removed: nobody may write there any more. */
         if (exit.signal != 0 || exit.code != 0) kill_strays(broker);
         if (!scheduler_exited(&broker->scheduler, &exit)) strays = true;
@@ -135,13 +156,13 @@ static void on_child(evutil_socket_t number, short what, void *data) {
 
 /* ---- clients ---- */
 
-static const char *admit(const Broker *broker, const Peer *peer) {
+static Admission admit(const Broker *broker, const Peer *peer) {
     if (!peer_rule_admits(broker->submit_rule, peer) && !peer_rule_admits(broker->admin_rule, peer))
-        return "not in access:";
-    if (broker->n_sessions >= broker->config->max_connections) return "listen.max_connections";
+        return ADMISSION_NO_ACCESS;
+    if (broker->n_sessions >= broker->config->max_connections) return ADMISSION_MAX_CONNECTIONS;
     if (session_count_peer(broker, peer->id) >= broker->config->max_connections_per_peer)
-        return "listen.max_connections_per_peer";
-    return NULL;
+        return ADMISSION_MAX_CONNECTIONS_PER_PEER;
+    return ADMISSION_GRANTED;
 }
 
 static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struct sockaddr *address,
@@ -152,13 +173,16 @@ static void on_accept(struct evconnlistener *listener, evutil_socket_t fd, struc
     Broker *broker = data;
     Peer peer = {0};
     int r = peer_identify(fd, &peer);
-    const char *refused = r == 0 ? admit(broker, &peer) : "no credentials";
+    Admission admission = r == 0 ? admit(broker, &peer) : ADMISSION_NO_CREDENTIALS;
     Session *session;
-    if (!refused) r = session_new(broker, fd, &peer, &session);
-    if (refused || r < 0) {
-        log_warning(r, "connection of %s refused%s%s", peer.id[0] ? peer.id : "unknown",
-                    refused ? ": " : "", refused ? refused : "");
-        session_turn_away(fd, refused);
+    if (admission == ADMISSION_GRANTED) {
+        r = session_new(broker, fd, &peer, &session);
+        if (r < 0) admission = ADMISSION_FAILED;
+    }
+    if (admission != ADMISSION_GRANTED) {
+        log_warning(r, "connection of %s refused: %s", peer.id[0] ? peer.id : "unknown",
+                    admission_text(admission));
+        session_turn_away(fd, admission);
         evutil_closesocket(fd);
     }
     peer_deinit(&peer);
@@ -275,6 +299,7 @@ int broker_reload(Broker *broker, char *ret_message, size_t message_bytes) {
     log_setup("tbsandboxd", config->log_level, config->log_format);
     config_unref(broker->config);
     broker->config = TAKE(config);
+    remover_configure(broker->remover, broker->config);
     broker->generation++;
     const int r = scheduler_configure(&broker->scheduler, broker->config);
     if (r < 0) log_error(r, "not every profile could be set up");
@@ -295,7 +320,7 @@ static int make_private(const char *path, unsigned mode) {
     return r < 0 ? r : -EPERM;
 }
 
-/* The lock first: only its holder may empty the work directory. */
+/* The lock: only its holder may empty the work directory. */
 static int take_places(Broker *broker) {
     const Config *config = broker->config;
     int r = make_private(config->runtime_directory, 0755);
@@ -306,14 +331,20 @@ static int take_places(Broker *broker) {
         log_error(0, "another tbsandboxd runs with %s", config->runtime_directory);
         return BROKER_E_HELD;
     }
-    CLEANUP(freep) char *work = NULL;
-    if (r == 0) r = text_format(&work, "%s/work", config->runtime_directory);
-    if (r == 0) r = workdir_remove(work);
-    if (r < 0) {
-        log_error(r, "cannot empty %s", work ? work : config->runtime_directory);
-        return r;
-    }
-    return make_private(work, 0700);
+    return r < 0 ? error_fold(r) : 0;
+}
+
+/* Only when some profile asks for it: it moves the daemon into a group of its own. */
+static int open_cgroups(Broker *broker) {
+    const Config *config = broker->config;
+    const char *layer = child_layer_name(CHILD_LAYER_CGROUP);
+    bool is_wanted = false;
+    for (size_t i = 0; i < config->n_profiles; i++)
+        is_wanted = is_wanted || text_list_contains(&config->profiles[i].required_layers, layer) ||
+                    text_list_contains(&config->profiles[i].optional_layers, layer);
+    if (!is_wanted) return 0;
+    const int r = cgroup_tree_open(&broker->cgroups, &broker->no_cgroups);
+    return r < 0 ? error_fold(r) : 0;
 }
 
 static int open_socket(Broker *broker) {
@@ -360,7 +391,15 @@ static int start_scheduler(Broker *broker) {
         log_error(r, "cannot read or make redaction.key in %s", broker->config->state_directory);
         return r;
     }
-    const SchedulerOwner owner = {on_job_changed, on_pool_changed, on_idle, broker};
+    const SchedulerOwner owner = {
+        .job_changed = on_job_changed,
+        .pool_changed = on_pool_changed,
+        .idle = on_idle,
+        .left = on_left,
+        .data = broker,
+        .cgroups = broker->cgroups,
+        .no_cgroups = broker->no_cgroups,
+    };
     r = scheduler_init(&broker->scheduler, broker->base, broker->config, &key, owner);
     broker->has_scheduler = true;
     return r < 0 ? error_fold(r) : 0;
@@ -378,21 +417,34 @@ static int load_first_config(Broker *broker) {
     return r > 0 ? BROKER_E_CONFIG : r;
 }
 
+/* Code that is not required to be somebody else is who we are. */
+static void warn_of_rights(const Config *config) {
+    const char *layer = child_layer_name(CHILD_LAYER_UNPRIVILEGED_USER);
+    for (size_t i = 0; i < config->n_profiles; i++) {
+        const Profile *profile = &config->profiles[i];
+        if (process_is_privileged() && !text_list_contains(&profile->required_layers, layer))
+            log_warning(0,
+                        "profile %s: generated code may have root's rights: isolation.required "
+                        "lacks %s",
+                        profile->name, layer);
+    }
+}
+
 static int start(Broker *broker) {
     int r = load_first_config(broker);
     if (r == 0) r = take_places(broker);
+    if (r == 0) r = open_cgroups(broker); /* before there is any child */
     if (r == 0) r = process_become_reaper();
     if (r != 0) return r;
-    broker->receive_budget = broker->config->queue_max_bytes;
     broker->base = event_base_new();
     if (!broker->base) return error_origin(-ENOMEM);
     r = add_signals(broker);
     if (r == 0) r = open_socket(broker);
+    if (r == 0) r = remover_new(broker->base, broker->config, &broker->remover);
     if (r == 0) r = start_scheduler(broker);
     if (r != 0) return r;
     log_info("listening on %s", broker->config->socket_path);
-    if (process_is_privileged())
-        log_warning(0, "running with root's rights, which generated code has too: see SECURITY.md");
+    warn_of_rights(broker->config);
     return r;
 }
 
@@ -423,7 +475,8 @@ int broker_new(const char *config_file, Broker **ret_broker) {
 static bool is_over(const Broker *broker) {
     if (!broker->has_stopped) return false;
     return broker->gave_up ||
-           (broker->n_sessions == 0 && scheduler_n_environments(&broker->scheduler) == 0);
+           (broker->n_sessions == 0 && scheduler_n_environments(&broker->scheduler) == 0 &&
+            remover_is_idle(broker->remover));
 }
 
 int broker_run(Broker *broker) {
@@ -446,12 +499,15 @@ Broker *broker_free(Broker *broker) {
     if (!broker) return NULL;
     session_free_all(broker);
     if (broker->has_scheduler) scheduler_deinit(&broker->scheduler);
+    remover_free(broker->remover);
     free_events(broker);
     if (broker->listen_fd >= 0) {
         listener_remove(broker->config->socket_path);
         close_fd(broker->listen_fd);
     }
     if (broker->base) event_base_free(broker->base);
+    cgroup_tree_close(broker->cgroups);
+    free(broker->no_cgroups);
     peer_rule_free(broker->submit_rule);
     peer_rule_free(broker->admin_rule);
     config_unref(broker->config);

@@ -2,6 +2,7 @@
  * which they start and end. Its one loop never blocks. Parses nothing and judges nothing itself. */
 #pragma once
 
+#include "broker/remover.h"
 #include "broker/scheduler.h"
 #include "platform/paths.h"
 
@@ -20,9 +21,11 @@ struct Broker {
     PeerRule *admin_rule;
     Scheduler scheduler;
     bool has_scheduler;
+    Remover *remover;
+    CgroupTree *cgroups; /* NULL: there are none, and no_cgroups says why */
+    char *no_cgroups;
     List sessions;
     unsigned n_sessions;
-    size_t receive_budget;
     int lock_fd;
     int listen_fd;
     struct evconnlistener *listener;

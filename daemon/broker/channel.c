@@ -28,42 +28,87 @@ static Tbw__Limits encode_limits(const Limits *limits) {
     return message;
 }
 
-int channel_encode_setup(const char *environment_id, const char *directory, const Profile *profile,
-                         const ChildEnv *environment, uint64_t keep_bytes,
-                         ChannelFrame *ret_frame) {
-    const size_t n = environment->n_items;
-    CLEANUP(freep) Tbw__Variable *variables = calloc(n + 1, sizeof *variables);
-    CLEANUP(freep) Tbw__Variable **pointers = calloc(n + 1, sizeof *pointers);
-    if (!variables || !pointers) return error_origin(-ENOMEM);
-    for (size_t i = 0; i < n; i++) {
-        variables[i] = (Tbw__Variable)TBW__VARIABLE__INIT;
-        variables[i].name = environment->items[i].name;
-        variables[i].value = environment->items[i].value;
-        pointers[i] = &variables[i];
+typedef struct EncodedSetup {
+    Tbw__Variable *variables;
+    Tbw__Variable **variable_pointers;
+    Tbw__Link *links;
+    Tbw__Link **link_pointers;
+} EncodedSetup;
+
+static void encoded_setup_deinit(EncodedSetup *encoded) {
+    free(encoded->variables);
+    free(encoded->variable_pointers);
+    free(encoded->links);
+    free(encoded->link_pointers);
+}
+
+static int encode_setup_lists(const ChildEnv *environment, const RootPlan *root,
+                              EncodedSetup *encoded) {
+    const size_t n_variables = environment->n_items;
+    encoded->variables = calloc(n_variables + 1, sizeof *encoded->variables);
+    encoded->variable_pointers = calloc(n_variables + 1, sizeof *encoded->variable_pointers);
+    encoded->links = calloc(root->n_links + 1, sizeof *encoded->links);
+    encoded->link_pointers = calloc(root->n_links + 1, sizeof *encoded->link_pointers);
+    if (!encoded->variables || !encoded->variable_pointers || !encoded->links ||
+        !encoded->link_pointers)
+        return error_origin(-ENOMEM);
+    for (size_t i = 0; i < n_variables; i++) {
+        encoded->variables[i] = (Tbw__Variable)TBW__VARIABLE__INIT;
+        encoded->variables[i].name = environment->items[i].name;
+        encoded->variables[i].value = environment->items[i].value;
+        encoded->variable_pointers[i] = &encoded->variables[i];
     }
-    Tbw__Limits limits = encode_limits(&profile->limits);
+    for (size_t i = 0; i < root->n_links; i++) {
+        encoded->links[i] = (Tbw__Link)TBW__LINK__INIT;
+        encoded->links[i].path = root->links[i].path;
+        encoded->links[i].target = root->links[i].target;
+        encoded->link_pointers[i] = &encoded->links[i];
+    }
+    return 0;
+}
+
+static void set_rules(const Profile *profile, Tbw__Setup *setup) {
+    setup->interpreter = profile->interpreter;
+    setup->n_preload = profile->preload.n_items;
+    setup->preload = profile->preload.items;
+    setup->n_allowed_imports = profile->allowed_imports.n_items;
+    setup->allowed_imports = profile->allowed_imports.items;
+    setup->n_refused_calls = profile->refused_calls.n_items;
+    setup->refused_calls = profile->refused_calls.items;
+    setup->n_poisoned_modules = profile->poisoned_modules.n_items;
+    setup->poisoned_modules = profile->poisoned_modules.items;
+    setup->warmup = profile->warmup;
+    setup->n_readable = profile->readable.n_items;
+    setup->readable = profile->readable.items;
+    setup->ready_timeout_ms = profile->ready_timeout_ms;
+}
+
+int channel_encode_setup(const ChannelSetup *from, ChannelFrame *ret_frame) {
+    CLEANUP(encoded_setup_deinit) EncodedSetup encoded = {0};
+    const int r = encode_setup_lists(from->environment, from->root, &encoded);
+    if (r < 0) return error_fold(r);
+    Tbw__Limits limits = encode_limits(&from->profile->limits);
+    Tbw__Root root = TBW__ROOT__INIT;
+    root.n_paths = from->root->paths.n_items;
+    root.paths = from->root->paths.items;
+    root.n_links = from->root->n_links;
+    root.links = encoded.link_pointers;
     Tbw__Setup setup = TBW__SETUP__INIT;
-    setup.environment_id = (char *)environment_id;
-    setup.directory = (char *)directory;
-    setup.interpreter = profile->interpreter;
-    setup.n_environment = n;
-    setup.environment = pointers;
-    setup.n_preload = profile->preload.n_items;
-    setup.preload = profile->preload.items;
-    setup.n_allowed_imports = profile->allowed_imports.n_items;
-    setup.allowed_imports = profile->allowed_imports.items;
-    setup.n_refused_calls = profile->refused_calls.n_items;
-    setup.refused_calls = profile->refused_calls.items;
-    setup.n_poisoned_modules = profile->poisoned_modules.n_items;
-    setup.poisoned_modules = profile->poisoned_modules.items;
-    setup.warmup = profile->warmup;
+    set_rules(from->profile, &setup);
+    setup.environment_id = (char *)from->environment_id;
+    setup.directory = (char *)from->directory;
+    setup.n_environment = from->environment->n_items;
+    setup.environment = encoded.variable_pointers;
     setup.limits = &limits;
-    setup.ready_timeout_ms = profile->ready_timeout_ms;
-    setup.n_required_layers = profile->required_layers.n_items;
-    setup.required_layers = profile->required_layers.items;
-    setup.n_optional_layers = profile->optional_layers.n_items;
-    setup.optional_layers = profile->optional_layers.items;
-    setup.keep_bytes = keep_bytes;
+    setup.n_layers = from->layers->n_items;
+    setup.layers = from->layers->items;
+    setup.keep_bytes = from->keep_bytes;
+    setup.uid = from->uid;
+    setup.root = &root;
+    setup.n_hidden = from->hidden->n_items;
+    setup.hidden = from->hidden->items;
+    setup.survey = from->survey;
+    if (from->cgroup) setup.cgroup = (char *)from->cgroup;
     Tbw__Message message = TBW__MESSAGE__INIT;
     message.body_case = TBW__MESSAGE__BODY_SETUP;
     message.setup = &setup;
@@ -224,6 +269,7 @@ static int decode_phases(const Tbw__Result *result, Facts *facts) {
 
 static int decode_result_texts(const Tbw__Result *result, Facts *facts) {
     int r = take_text(result->limit_detail, &facts->limit_detail);
+    if (r == 0) r = take_text(result->limit_subject, &facts->limit_subject);
     if (r == 0) r = take_text(result->excerpt, &facts->excerpt);
     if (r == 0) r = take_text(result->fault_detail, &facts->fault_detail);
     if (r == 0) r = decode_output(result->stdout, &facts->out);
@@ -267,6 +313,27 @@ static int decode_ready(const Tbw__Ready *ready, ChannelMessage *message) {
     return r < 0 ? error_fold(r) : 0;
 }
 
+/* Paths go back to wardens as they came: one that is not text would not be the same path. */
+static int decode_root(const Tbw__Root *root, RootPlan *plan) {
+    int r = root ? 0 : CHANNEL_E_MALFORMED;
+    for (size_t i = 0; r == 0 && i < root->n_paths; i++)
+        r = text_list_append(&plan->paths, root->paths[i]);
+    for (size_t i = 0; r == 0 && i < root->n_links; i++)
+        r = root_plan_add_link(plan, root->links[i]->path, root->links[i]->target);
+    return r;
+}
+
+static int decode_survey(const Tbw__Survey *from, Survey *survey) {
+    int r = decode_root(from->root, &survey->plan);
+    for (size_t i = 0; r == 0 && i < from->n_missing; i++) {
+        CLEANUP(freep) char *reason = NULL;
+        r = take_text(from->missing[i]->reason, &reason);
+        if (r == 0) r = text_list_append(&survey->missing, from->missing[i]->name);
+        if (r == 0) r = text_list_append(&survey->reasons, reason ? reason : "no reason");
+    }
+    return r;
+}
+
 static int decode_invalid(const Tbw__Invalid *invalid, ChannelMessage *message) {
     message->dispatched = invalid->dispatched;
     if (!take_code(invalid->code, &message->code)) return CHANNEL_E_MALFORMED;
@@ -284,6 +351,9 @@ static int decode_body(const Tbw__Message *from, ChannelMessage *message) {
     case TBW__MESSAGE__BODY_INVALID:
         message->kind = CHANNEL_INVALID;
         return decode_invalid(from->invalid, message);
+    case TBW__MESSAGE__BODY_SURVEY:
+        message->kind = CHANNEL_SURVEY;
+        return decode_survey(from->survey, &message->survey);
     case TBW__MESSAGE__BODY_RECEIVED:
         message->kind = CHANNEL_RECEIVED;
         return 0;
@@ -316,5 +386,6 @@ void channel_message_deinit(ChannelMessage *message) {
     free(message->stderr_excerpt);
     text_list_deinit(&message->enforced);
     facts_free(message->facts);
+    survey_deinit(&message->survey);
     *message = (ChannelMessage){0};
 }

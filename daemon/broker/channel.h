@@ -5,6 +5,7 @@
 
 #include "broker/job.h"
 #include "broker/marker.h"
+#include "broker/survey.h"
 #include "config/config.h"
 #include "platform/child_env.h"
 #include "verdict/facts.h"
@@ -17,6 +18,7 @@ enum { CHANNEL_E_MALFORMED = 1 };
 typedef enum ChannelKind {
     CHANNEL_READY,
     CHANNEL_INVALID,
+    CHANNEL_SURVEY,
     CHANNEL_RECEIVED,
     CHANNEL_RESULT,
 } ChannelKind;
@@ -32,7 +34,8 @@ typedef struct ChannelMessage {
     char *detail;
     char *stderr_excerpt;
     bool dispatched;
-    Facts *facts; /* RESULT */
+    Facts *facts;  /* RESULT */
+    Survey survey; /* SURVEY */
 } ChannelMessage;
 
 typedef struct ChannelFrame {
@@ -40,9 +43,23 @@ typedef struct ChannelFrame {
     size_t n_bytes;
 } ChannelFrame;
 
+/* All that a warden is told of its environment. Borrowed. */
+typedef struct ChannelSetup {
+    const char *environment_id;
+    const char *directory;
+    const Profile *profile;
+    const ChildEnv *environment;
+    uint64_t keep_bytes;
+    const TextList *layers; /* each must be in force */
+    const RootPlan *root;
+    const TextList *hidden; /* paths that must not be seen from inside */
+    uint32_t uid;
+    const char *cgroup; /* path of its control group, or NULL */
+    bool survey;
+} ChannelSetup;
+
 /* Frames are the caller's to free. 0 or -errno. */
-int channel_encode_setup(const char *environment_id, const char *directory, const Profile *profile,
-                         const ChildEnv *environment, uint64_t keep_bytes, ChannelFrame *ret_frame);
+int channel_encode_setup(const ChannelSetup *from, ChannelFrame *ret_frame);
 int channel_encode_job(const Job *job, const Limits *limits, const MarkerKey *key,
                        ChannelFrame *ret_frame);
 

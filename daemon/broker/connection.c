@@ -8,11 +8,13 @@
 #include <event2/event.h>
 
 #include "base/error.h"
+#include "broker/timer.h"
 #include "wire.h"
 
 enum {
-    LARGE_FRAME_BYTES = 64 << 10, /* smaller ones are not counted against the shared budget */
-    FRAME_TIMEOUT_S = 30,         /* without a byte, in the middle of a frame */
+    LARGE_FRAME_BYTES = 64 << 10, /* smaller ones may always be received */
+    MIN_BYTES_PER_MS = 1024,      /* as fast as a large frame must come at least */
+    FRAMES_PER_TURN = 4,          /* any of them may be costly to answer */
     FINISH_TIMEOUT_S = 5,
 };
 
@@ -21,8 +23,9 @@ struct Connection {
     ConnectionLimits limits;
     struct bufferevent *stream;
     struct event *reap;
-    size_t *receive_budget;
-    size_t reserved_bytes; /* of the budget, for the frame being received */
+    struct event *turn;     /* more frames are here than one turn takes */
+    struct event *deadline; /* of the frame being received */
+    size_t receiving_bytes; /* of that frame, when it is a large one */
     bool finishing;
     bool closing;
 };
@@ -41,29 +44,40 @@ void connection_close(Connection *connection) {
     event_active(connection->reap, EV_TIMEOUT, 0);
 }
 
-static void release(Connection *connection) {
-    *connection->receive_budget += connection->reserved_bytes;
-    connection->reserved_bytes = 0;
+size_t connection_receiving(const Connection *connection) {
+    return connection->receiving_bytes;
 }
 
-static void give_up(Connection *connection, RefusalCode code) {
-    connection->owner.refused(connection, code, connection->owner.data);
+static bool is_ending(const Connection *connection) {
+    return connection->closing || connection->finishing;
+}
+
+static void give_up(Connection *connection, ConnectionFault fault) {
+    connection->owner.refused(connection, fault, connection->owner.data);
     connection_finish(connection);
 }
 
 static bool reserve(Connection *connection, size_t payload_bytes) {
-    if (payload_bytes <= LARGE_FRAME_BYTES || connection->reserved_bytes > 0) return true;
-    if (payload_bytes > *connection->receive_budget) return false;
-    *connection->receive_budget -= payload_bytes;
-    connection->reserved_bytes = payload_bytes;
+    if (payload_bytes <= LARGE_FRAME_BYTES || connection->receiving_bytes > 0) return true;
+    if (!connection->owner.may_receive(connection, payload_bytes, connection->owner.data))
+        return false;
+    connection->receiving_bytes = payload_bytes;
     return true;
 }
 
-/* The rest of a frame must come, and come steadily. */
+/* The whole of a frame must come in time, however steadily its parts do. */
 static void await_rest(Connection *connection, size_t frame_bytes) {
-    const struct timeval limit = {.tv_sec = FRAME_TIMEOUT_S};
     bufferevent_setwatermark(connection->stream, EV_READ, frame_bytes, 0);
-    bufferevent_set_timeouts(connection->stream, &limit, NULL);
+    if (!evtimer_pending(connection->deadline, NULL))
+        timer_arm(connection->deadline,
+                  connection->limits.frame_ms + frame_bytes / MIN_BYTES_PER_MS);
+}
+
+static void on_deadline(evutil_socket_t fd, short what, void *data) {
+    (void)fd;
+    (void)what;
+    Connection *connection = data;
+    if (!is_ending(connection)) give_up(connection, CONNECTION_TOO_SLOW);
 }
 
 /* False when no whole frame is there. */
@@ -73,11 +87,11 @@ static bool take_frame(Connection *connection) {
     if (evbuffer_copyout(input, header, sizeof header) != (ev_ssize_t)sizeof header) return false;
     size_t payload_bytes;
     if (wire_payload_length(header, connection->limits.max_frame_bytes, &payload_bytes) != 0) {
-        give_up(connection, REFUSE_FRAME_TOO_LARGE);
+        give_up(connection, CONNECTION_FRAME_TOO_LARGE);
         return false;
     }
     if (!reserve(connection, payload_bytes)) {
-        give_up(connection, REFUSE_RESOURCE_EXHAUSTED);
+        give_up(connection, CONNECTION_OVER_BUDGET);
         return false;
     }
     const size_t frame_bytes = sizeof header + payload_bytes;
@@ -93,16 +107,36 @@ static bool take_frame(Connection *connection) {
     connection->owner.frame(connection, frame + sizeof header, payload_bytes,
                             connection->owner.data);
     evbuffer_drain(input, frame_bytes);
-    release(connection);
+    event_del(connection->deadline);
+    connection->receiving_bytes = 0;
     bufferevent_setwatermark(connection->stream, EV_READ, WIRE_HEADER_BYTES, 0);
-    bufferevent_set_timeouts(connection->stream, NULL, NULL);
-    return !connection->closing && !connection->finishing;
+    return true;
+}
+
+/* A timer's turn comes after everybody else's input: who sends much at once delays itself alone.
+ * Until then nothing more is read. */
+static void take_turn(Connection *connection) {
+    unsigned n_frames = 0;
+    while (n_frames < FRAMES_PER_TURN && !is_ending(connection) && take_frame(connection))
+        n_frames++;
+    if (is_ending(connection)) return;
+    if (n_frames < FRAMES_PER_TURN) {
+        bufferevent_enable(connection->stream, EV_READ);
+        return;
+    }
+    bufferevent_disable(connection->stream, EV_READ);
+    timer_arm(connection->turn, 0);
+}
+
+static void on_turn(evutil_socket_t fd, short what, void *data) {
+    (void)fd;
+    (void)what;
+    take_turn(data);
 }
 
 static void on_read(struct bufferevent *stream, void *data) {
     (void)stream;
-    Connection *connection = data;
-    while (!connection->closing && !connection->finishing && take_frame(connection)) continue;
+    take_turn(data);
 }
 
 static void on_write(struct bufferevent *stream, void *data) {
@@ -116,16 +150,17 @@ static void on_event(struct bufferevent *stream, short what, void *data) {
     if (what & (BEV_EVENT_EOF | BEV_EVENT_ERROR | BEV_EVENT_TIMEOUT)) connection_close(data);
 }
 
-int connection_new(struct event_base *base, int fd, ConnectionLimits limits, size_t *receive_budget,
-                   ConnectionOwner owner, Connection **ret_connection) {
+int connection_new(struct event_base *base, int fd, ConnectionLimits limits, ConnectionOwner owner,
+                   Connection **ret_connection) {
     Connection *connection = calloc(1, sizeof *connection);
     if (!connection) return error_origin(-ENOMEM);
     connection->owner = owner;
     connection->limits = limits;
-    connection->receive_budget = receive_budget;
     connection->reap = event_new(base, -1, 0, on_reap, connection);
+    connection->turn = evtimer_new(base, on_turn, connection);
+    connection->deadline = evtimer_new(base, on_deadline, connection);
     connection->stream = bufferevent_socket_new(base, fd, 0);
-    if (!connection->reap || !connection->stream) {
+    if (!connection->reap || !connection->turn || !connection->deadline || !connection->stream) {
         if (connection->stream) bufferevent_setfd(connection->stream, -1);
         connection_free(connection);
         return error_origin(-ENOMEM);
@@ -139,8 +174,9 @@ int connection_new(struct event_base *base, int fd, ConnectionLimits limits, siz
 
 Connection *connection_free(Connection *connection) {
     if (!connection) return NULL;
-    release(connection);
     if (connection->reap) event_free(connection->reap);
+    if (connection->turn) event_free(connection->turn);
+    if (connection->deadline) event_free(connection->deadline);
     if (connection->stream) {
         const evutil_socket_t fd = bufferevent_getfd(connection->stream);
         bufferevent_free(connection->stream);
@@ -159,7 +195,7 @@ void connection_send(Connection *connection, const uint8_t *frame, size_t frame_
 }
 
 void connection_finish(Connection *connection) {
-    if (connection->closing || connection->finishing) return;
+    if (is_ending(connection)) return;
     const struct timeval limit = {.tv_sec = FINISH_TIMEOUT_S};
     connection->finishing = true;
     bufferevent_disable(connection->stream, EV_READ);

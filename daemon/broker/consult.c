@@ -19,6 +19,8 @@ static void report_deinit(ProfileReport *report) {
     free(report->version);
     free(report->checks);
     text_list_deinit(&report->enforced);
+    text_list_deinit(&report->missing);
+    text_list_deinit(&report->reasons);
     *report = (ProfileReport){0};
 }
 
@@ -48,7 +50,10 @@ static int describe(const Pool *pool, ProfileReport *report) {
     report->diagnosis = strdup(healthy || !pool->diagnosis ? "" : pool->diagnosis);
     if (!report->profile || !report->interpreter || !report->version || !report->diagnosis)
         return error_origin(-ENOMEM);
-    return text_list_copy(&pool->enforced, &report->enforced);
+    int r = text_list_copy(&pool->enforced, &report->enforced);
+    if (r == 0) r = text_list_copy(&pool->survey.missing, &report->missing);
+    if (r == 0) r = text_list_copy(&pool->survey.reasons, &report->reasons);
+    return r < 0 ? error_fold(r) : 0;
 }
 
 static int take_checks(const DoctorCheck *checks, size_t n_checks, ProfileReport *report) {

@@ -89,7 +89,8 @@ static bool has_failure(const Verdict *verdict, Code code) {
 /* The circuit opened, or the profile or the daemon is going. */
 static bool was_turned_away(const Verdict *verdict) {
     return has_failure(verdict, CODE_PROFILE_UNHEALTHY) ||
-           has_failure(verdict, CODE_PROFILE_REMOVED) || has_failure(verdict, CODE_SHUTTING_DOWN);
+           has_failure(verdict, CODE_LAYER_MISSING) || has_failure(verdict, CODE_PROFILE_REMOVED) ||
+           has_failure(verdict, CODE_SHUTTING_DOWN);
 }
 
 /* The child must have been seen to start: a failure for another reason proves nothing. */

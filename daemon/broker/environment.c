@@ -13,14 +13,15 @@
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "broker/timer.h"
-#include "platform/workdir.h"
+#include "platform/child_layer.h"
+#include "platform/enclosure.h"
 #include "wire.h"
 
 /* What the warden does within its own deadlines gets this much on top before it counts as lost. */
 enum {
     START_GRACE_MS = 15000,          /* its own set-up, on a busy machine */
     RUN_GRACE_MS = 90000,            /* start marker, reaping, post-run checks */
-    CLOSE_GRACE_MS = 15000,          /* killing the tree and removing the directory */
+    CLOSE_GRACE_MS = 15000,          /* killing the tree; a slow removal it leaves to us */
     EXIT_GRACE_MS = 2000,            /* between the end of the process and that of its channel */
     MAX_FRAME_SLACK_BYTES = 8 << 20, /* produced files, findings, texts */
 };
@@ -88,8 +89,11 @@ static void report(Environment *env, ReportKind kind, Facts **facts) {
 }
 
 static void on_ready(Environment *env, ChannelMessage *message) {
-    if (!enter(env, STEP_OBSERVED)) {
-        report_fault(env, CODE_CHANNEL_BROKEN, "the warden said ready twice", NULL, true);
+    if (env->is_survey || !enter(env, STEP_OBSERVED)) {
+        report_fault(env, CODE_CHANNEL_BROKEN,
+                     env->is_survey ? "the warden is ready, but a survey was ordered"
+                                    : "the warden said ready twice",
+                     NULL, true);
         return;
     }
     event_del(env->deadline);
@@ -99,6 +103,16 @@ static void on_ready(Environment *env, ChannelMessage *message) {
     env->enforced = message->enforced;
     message->enforced = (TextList){0};
     report(env, REPORT_OBSERVED, NULL);
+}
+
+static void on_survey(Environment *env, ChannelMessage *message) {
+    if (!env->is_survey || env->state != ENVIRONMENT_STARTING) {
+        report_fault(env, CODE_CHANNEL_BROKEN, "a survey that nobody ordered", NULL, true);
+        return;
+    }
+    const EnvironmentReport report = {.kind = REPORT_SURVEYED, .survey = &message->survey};
+    environment_close(env);
+    env->notify(env, &report, env->notify_data);
 }
 
 static int set_facts_environment(const Environment *env, Facts *facts) {
@@ -128,6 +142,9 @@ static void on_message(Environment *env, ChannelMessage *message) {
     case CHANNEL_INVALID:
         report_fault(env, message->code, message->detail, message->stderr_excerpt,
                      message->dispatched);
+        break;
+    case CHANNEL_SURVEY:
+        on_survey(env, message);
         break;
     case CHANNEL_RECEIVED:
         if (env->state == ENVIRONMENT_BUSY) report(env, REPORT_RECEIVED, NULL);
@@ -203,15 +220,21 @@ static void on_channel_event(struct bufferevent *channel, short what, void *data
     timer_arm(env->deadline, EXIT_GRACE_MS);
 }
 
+/* Its processes are dead; if one is not, that is its end. */
+static void remove_cgroup(const Environment *env) {
+    const int r = env->cgroups ? cgroup_tree_remove(env->cgroups, env->id) : 0;
+    if (r < 0) log_write(LOG_LEVEL_WARNING, log_context(env), r, "cannot remove its control group");
+}
+
 static void finish(Environment *env) {
     event_del(env->deadline);
+    remove_cgroup(env);
     enter(env, STEP_EXITED);
-    if (env->needs_cleaning) {
-        const int r = workdir_remove(env->directory);
-        if (r < 0)
-            log_write(LOG_LEVEL_ERROR, log_context(env), r, "cannot remove %s", env->directory);
-    }
-    report(env, REPORT_GONE, NULL);
+    const EnvironmentReport message = {
+        .kind = REPORT_GONE,
+        .left = env->needs_cleaning ? env->directory : NULL,
+    };
+    env->notify(env, &message, env->notify_data);
 }
 
 static void on_close_deadline(Environment *env) {
@@ -242,24 +265,56 @@ static void on_deadline(evutil_socket_t fd, short what, void *data) {
                  env->state == ENVIRONMENT_BUSY);
 }
 
-static int send_setup(Environment *env) {
+/* A root of its own shows the work directory at a place of its own. */
+static int work_path(const Environment *env, const TextList *layers, char **ret_path) {
+    const bool has_own_root = text_list_contains(layers, child_layer_name(CHILD_LAYER_OWN_ROOT));
+    const int r = has_own_root ? text_format(ret_path, "%s", ENCLOSURE_WORK)
+                               : text_format(ret_path, "%s/work", env->directory);
+    return r < 0 ? error_fold(r) : 0;
+}
+
+/* The daemon's own places, in which nothing is a job's business. */
+static int list_hidden(const Config *config, TextList *hidden) {
+    int r = text_list_append(hidden, config->socket_path);
+    if (r == 0) r = text_list_append(hidden, config->runtime_directory);
+    if (r == 0) r = text_list_append(hidden, config->state_directory);
+    return r < 0 ? error_fold(r) : 0;
+}
+
+static int send_setup(Environment *env, const EnvironmentPlan *plan) {
     extern char **environ;
     CLEANUP(child_env_deinit) ChildEnv child = {0};
+    CLEANUP(text_list_deinit) TextList hidden = {0};
     CLEANUP(freep) char *work = NULL;
-    int r = text_format(&work, "%s/work", env->directory);
+    CLEANUP(freep) char *cgroup = NULL;
+    int r = work_path(env, plan->layers, &work);
+    if (r == 0 && env->cgroups) r = cgroup_tree_add(env->cgroups, env->id, &cgroup);
+    if (r == 0) r = list_hidden(env->config, &hidden);
     if (r < 0) return error_fold(r);
     r = child_env_make(OS_FAMILY_HOST, (const char *const *)environ, env->profile, work, &child);
     if (r < 0) return error_fold(r);
+    const ChannelSetup setup = {
+        .environment_id = env->id,
+        .directory = env->directory,
+        .profile = env->profile,
+        .environment = &child,
+        .keep_bytes = env->config->keep_output_bytes,
+        .layers = plan->layers,
+        .root = plan->root,
+        .hidden = &hidden,
+        .uid = (uint32_t)(env->config->first_uid + env->number % ENVIRONMENT_UIDS),
+        .cgroup = cgroup,
+        .survey = plan->survey,
+    };
     ChannelFrame frame;
-    r = channel_encode_setup(env->id, env->directory, env->profile, &child,
-                             env->config->keep_output_bytes, &frame);
+    r = channel_encode_setup(&setup, &frame);
     if (r < 0) return error_fold(r);
     r = bufferevent_write(env->channel, frame.bytes, frame.n_bytes);
     free(frame.bytes);
     return r == 0 ? 0 : error_origin(-ENOMEM);
 }
 
-static int start(Environment *env) {
+static int start(Environment *env, const EnvironmentPlan *plan) {
     int fd = -1;
     int r = process_spawn_warden(env->config->warden_path, env->config->log_level,
                                  env->config->log_format, &env->pid, &fd);
@@ -272,18 +327,22 @@ static int start(Environment *env) {
     bufferevent_setcb(env->channel, on_channel_read, NULL, on_channel_event, env);
     bufferevent_setwatermark(env->channel, EV_READ, WIRE_HEADER_BYTES, 0);
     bufferevent_enable(env->channel, EV_READ | EV_WRITE);
-    r = send_setup(env);
+    r = send_setup(env, plan);
     if (r < 0) return error_fold(r);
     timer_arm(env->deadline, env->profile->ready_timeout_ms + START_GRACE_MS);
     return 0;
 }
 
 int environment_new(struct event_base *base, Config *config, const Profile *profile,
-                    uint64_t number, EnvironmentNotify notify, void *data,
-                    Environment **ret_environment) {
+                    const EnvironmentPlan *plan, uint64_t number, EnvironmentNotify notify,
+                    void *data, Environment **ret_environment) {
     Environment *env = calloc(1, sizeof *env);
     if (!env) return error_origin(-ENOMEM);
     snprintf(env->id, sizeof env->id, "e-%llu", (unsigned long long)number);
+    env->number = number;
+    env->is_survey = plan->survey;
+    if (text_list_contains(plan->layers, child_layer_name(CHILD_LAYER_CGROUP)))
+        env->cgroups = plan->cgroups;
     env->base = base;
     env->config = config_ref(config);
     env->profile = profile;
@@ -293,7 +352,7 @@ int environment_new(struct event_base *base, Config *config, const Profile *prof
     int r = text_format(&env->directory, "%s/work/%s", config->runtime_directory, env->id);
     env->deadline = evtimer_new(base, on_deadline, env);
     if (r == 0 && !env->deadline) r = error_origin(-ENOMEM);
-    if (r == 0) r = start(env);
+    if (r == 0) r = start(env, plan);
     if (r < 0) {
         /* A warden that was started sees the closed channel and ends; the reaper knows no owner. */
         environment_free(env);

@@ -4,9 +4,13 @@
 #pragma once
 
 #include "broker/channel.h"
+#include "platform/cgroup.h"
 #include "platform/process.h"
 
-enum { ENVIRONMENT_ID_BYTES = 64 };
+enum {
+    ENVIRONMENT_ID_BYTES = 64,
+    ENVIRONMENT_UIDS = 65536, /* from the first one on; those of live environments differ */
+};
 
 /* Documented result of environment_run. */
 enum { ENVIRONMENT_E_NOT_READY = 1 };
@@ -23,19 +27,22 @@ typedef enum EnvironmentState {
 
 typedef enum ReportKind {
     REPORT_OBSERVED, /* fit; the owner accepts or closes it */
+    REPORT_SURVEYED, /* what it was made for is done: the receiver takes the survey */
     REPORT_RECEIVED, /* the job's start marker was seen */
     REPORT_RESULT,   /* facts are there: the receiver takes them */
     REPORT_FAULT,    /* never fit, or broken: code and texts say why */
-    REPORT_GONE,     /* nothing of it is left: the owner frees it after this call */
+    REPORT_GONE,     /* it has ended: the owner frees it after this call */
 } ReportKind;
 
 typedef struct EnvironmentReport {
     ReportKind kind;
     Facts **facts;
+    Survey *survey;
     Code code;
     const char *detail; /* never NULL for REPORT_FAULT */
     const char *stderr_excerpt;
-    bool dispatched; /* REPORT_FAULT: the job had reached the interpreter, or that is not known */
+    bool dispatched;  /* REPORT_FAULT: the job had reached the interpreter, or that is not known */
+    const char *left; /* REPORT_GONE: a directory that its warden may not have removed, or NULL */
 } EnvironmentReport;
 
 typedef struct Environment Environment;
@@ -44,6 +51,7 @@ typedef void (*EnvironmentNotify)(Environment *environment, const EnvironmentRep
 
 struct Environment {
     char id[ENVIRONMENT_ID_BYTES];
+    uint64_t number;
     Config *config; /* what it was made from; a reference of its own */
     const Profile *profile;
     EnvironmentState state;
@@ -62,17 +70,27 @@ struct Environment {
     struct bufferevent *channel;
     struct event *deadline;
     char *directory;
-    bool needs_cleaning; /* its warden died without cleaning up */
+    const CgroupTree *cgroups; /* where it has a group of its own, or NULL */
+    bool is_survey;            /* it only finds out what others need */
+    bool needs_cleaning;       /* its warden died without cleaning up */
     bool channel_ended;
     bool has_exited;
     ProcessExit exit;
 };
 
+/* What it is to be. Borrowed during environment_new only. */
+typedef struct EnvironmentPlan {
+    const TextList *layers;
+    const RootPlan *root;      /* of one with a root of its own */
+    bool survey;               /* it only finds out what others need */
+    const CgroupTree *cgroups; /* outlives the environment; NULL: there are none */
+} EnvironmentPlan;
+
 /* Starts one for `profile` of `config`; `number` makes its id. The caller owns it until
  * REPORT_GONE. 0 or -errno. */
 int environment_new(struct event_base *base, Config *config, const Profile *profile,
-                    uint64_t number, EnvironmentNotify notify, void *data,
-                    Environment **ret_environment);
+                    const EnvironmentPlan *plan, uint64_t number, EnvironmentNotify notify,
+                    void *data, Environment **ret_environment);
 /* Frees one that is gone (or was never started). Takes NULL, returns NULL. */
 Environment *environment_free(Environment *environment);
 

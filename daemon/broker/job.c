@@ -103,6 +103,7 @@ int job_new(JobSpec *spec, const char *peer, Job **ret_job) {
     list_init(&job->followers);
     list_init(&job->queue_link);
     list_init(&job->age_link);
+    list_init(&job->peer_link);
     *ret_job = job;
     return 0;
 }
@@ -152,4 +153,6 @@ int job_add_crash(Job *job, const Facts *facts) {
 
 void job_drop_payload(Job *job) {
     drop_payload(&job->spec);
+    job->first_run = facts_free(job->first_run);
+    job->kept = verdict_free(job->kept);
 }

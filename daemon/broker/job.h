@@ -118,7 +118,9 @@ struct Job {
 
     List followers;         /* of Follower, see session.h */
     List queue_link;        /* in its pool's queue while queued */
-    List age_link;          /* in the registry: finished ones, oldest first */
+    List age_link;          /* in the registry: every job, newest first */
+    List peer_link;         /* in the registry: those of its peer, newest first */
+    size_t kept_bytes;      /* what the registry counts for it once it is finished */
     struct event *deadline; /* while queued: no environment in time */
 };
 
@@ -131,5 +133,6 @@ bool job_enter(Job *job, JobEvent event);
 
 /* Notes a native crash. 0 or -ENOMEM. */
 int job_add_crash(Job *job, const Facts *facts);
-/* Drops code, inputs and canaries: a finished job holds no canary's value. */
+/* Drops code, inputs and canaries, and runs that led to the verdict: a finished job holds no
+ * canary's value. */
 void job_drop_payload(Job *job);

@@ -8,6 +8,7 @@
 #include <event2/event.h>
 
 #include "base/clock.h"
+#include "base/cleanup.h"
 #include "base/error.h"
 #include "broker/queue.h"
 #include "broker/timer.h"
@@ -23,6 +24,22 @@ static HealthPolicy health_policy(const Config *config) {
     };
 }
 
+/* What was found out may not be true any more. */
+static int forget_survey(Pool *pool) {
+    CLEANUP(text_list_deinit) TextList layers = {0};
+    static const Survey nothing;
+    CLEANUP(freep) char *unused = NULL;
+    pool->is_surveyed = !survey_is_needed(pool->profile);
+    const int r = pool->is_surveyed ? survey_choose(&nothing, pool->profile, &layers, &unused) : 0;
+    if (r < 0) return error_fold(r);
+    text_list_deinit(&pool->layers);
+    pool->layers = layers;
+    layers = (TextList){0};
+    survey_deinit(&pool->survey);
+    pool->survey = (Survey){0};
+    return 0;
+}
+
 int pool_new(struct event_base *base, Config *config, const Profile *profile, PoolOwner owner,
              uint64_t *next_number, Pool **ret_pool) {
     Pool *pool = calloc(1, sizeof *pool);
@@ -31,6 +48,7 @@ int pool_new(struct event_base *base, Config *config, const Profile *profile, Po
     pool->owner = owner;
     pool->config = config_ref(config);
     pool->profile = profile;
+    pool->refusal = CODE_PROFILE_UNHEALTHY;
     pool->next_number = next_number;
     list_init(&pool->environments);
     list_init(&pool->link);
@@ -40,6 +58,7 @@ int pool_new(struct event_base *base, Config *config, const Profile *profile, Po
     int r = pool->retry && pool->refill ? 0 : -ENOMEM;
     if (r == 0) r = queue_new(&pool->probes);
     if (r == 0) r = queue_new(&pool->jobs);
+    if (r == 0) r = forget_survey(pool);
     if (r < 0) {
         pool_free(pool);
         return error_fold(r);
@@ -56,6 +75,8 @@ Pool *pool_free(Pool *pool) {
     queue_free(pool->probes);
     queue_free(pool->jobs);
     text_list_deinit(&pool->enforced);
+    text_list_deinit(&pool->layers);
+    survey_deinit(&pool->survey);
     list_remove(&pool->link);
     free(pool->version);
     free(pool->diagnosis);
@@ -118,6 +139,7 @@ void pool_note(Pool *pool, HealthEvent event, const char *diagnosis) {
         free(pool->diagnosis);
         pool->diagnosis = strdup(diagnosis);
     }
+    if (event == HEALTH_EVENT_TEST_FAILED) pool->refusal = CODE_PROFILE_UNHEALTHY;
     const uint64_t now_ms = clock_mono_ms();
     if (!health_note(&pool->health, event, now_ms)) return;
     if (health_serves(&pool->health)) {
@@ -143,6 +165,7 @@ static void on_retry(evutil_socket_t fd, short what, void *data) {
     Pool *pool = data;
     if (pool->stopping) return;
     pool_note(pool, HEALTH_EVENT_RETRY_DUE, NULL);
+    if (forget_survey(pool) < 0) log_error(-ENOMEM, "profile %s", pool->profile->name);
     pool_fill(pool);
 }
 
@@ -159,9 +182,10 @@ static void remember_sample(Pool *pool, uint64_t sample) {
     if (pool->n_samples < POOL_SAMPLES) pool->n_samples++;
 }
 
-static void note_fill_failure(Pool *pool, const Environment *env, const char *detail,
+static void note_fill_failure(Pool *pool, const Environment *env, Code code, const char *detail,
                               const char *excerpt) {
     pool->fill_failures_total++;
+    pool->refusal = code == CODE_LAYER_MISSING ? code : CODE_PROFILE_UNHEALTHY;
     log_write(LOG_LEVEL_WARNING, (LogContext){NULL, env ? env->id : NULL}, 0,
               "profile %s: environment is not valid: %s%s%s", pool->profile->name, detail,
               excerpt && excerpt[0] ? "; its stderr: " : "", excerpt ? excerpt : "");
@@ -194,13 +218,38 @@ static void on_observed(Pool *pool, Environment *env) {
         wrong = "out of memory";
     if (wrong) {
         environment_close(env);
-        note_fill_failure(pool, env, wrong, NULL);
+        note_fill_failure(pool, env, CODE_ENVIRONMENT_INVALID, wrong, NULL);
         pool_fill(pool);
         return;
     }
     remember_sample(pool, env->hash_sample);
     environment_accept(env);
     pool->owner.changed(pool, POOL_READY, pool->owner.data);
+}
+
+/* From now on environments can be made. */
+static void on_surveyed(Pool *pool, const EnvironmentReport *report) {
+    CLEANUP(freep) char *reason = NULL;
+    TextList layers;
+    survey_deinit(&pool->survey);
+    pool->survey = *report->survey;
+    *report->survey = (Survey){0};
+    int r = pool->owner.cgroups
+                ? 0
+                : survey_add_missing(&pool->survey, "cgroup", pool->owner.no_cgroups);
+    if (r == 0) r = survey_keep_wanted(&pool->survey, pool->profile);
+    if (r == 0) r = survey_choose(&pool->survey, pool->profile, &layers, &reason);
+    if (r != 0) {
+        note_fill_failure(pool, NULL, r < 0 ? CODE_OUT_OF_MEMORY : CODE_LAYER_MISSING,
+                          r < 0 ? "out of memory" : reason, NULL);
+        return;
+    }
+    text_list_deinit(&pool->layers);
+    pool->layers = layers;
+    pool->is_surveyed = true;
+    for (size_t i = 0; i < pool->survey.missing.n_items; i++)
+        log_info("profile %s: no %s: %s", pool->profile->name, pool->survey.missing.items[i],
+                 pool->survey.reasons.items[i]);
 }
 
 /* What a job may have brought about says nothing about the profile. */
@@ -210,7 +259,8 @@ static void on_fault(Pool *pool, Environment *env, const EnvironmentReport *repo
                                          report->code == CODE_CHANNEL_BROKEN ||
                                          report->code == CODE_OUT_OF_MEMORY);
     if (had_job) pool->owner.reported(pool, env, report, pool->owner.data);
-    if (!is_the_jobs) note_fill_failure(pool, env, report->detail, report->stderr_excerpt);
+    if (!is_the_jobs)
+        note_fill_failure(pool, env, report->code, report->detail, report->stderr_excerpt);
 }
 
 /* Reports about a job go on to the owner; the rest is the pool's own business. The environment that
@@ -221,6 +271,9 @@ static void on_report(Environment *env, const EnvironmentReport *report, void *d
     case REPORT_OBSERVED:
         on_observed(pool, env);
         return;
+    case REPORT_SURVEYED:
+        on_surveyed(pool, report);
+        break;
     case REPORT_RECEIVED:
     case REPORT_RESULT:
         pool->owner.reported(pool, env, report, pool->owner.data);
@@ -229,6 +282,7 @@ static void on_report(Environment *env, const EnvironmentReport *report, void *d
         on_fault(pool, env, report);
         break;
     case REPORT_GONE:
+        if (report->left) pool->owner.left(pool, report->left, pool->owner.data);
         environment_free(env);
         break;
     }
@@ -250,20 +304,35 @@ static bool needs_more(const Pool *pool) {
     const unsigned alive = counts.starting + counts.ready + counts.busy;
     if (alive >= pool->profile->max_environments) return false;
     if (counts.closing > pool->profile->max_environments) return false;
+    if (!pool->is_surveyed) return counts.starting == 0;
     return counts.starting + counts.ready < wanted(pool);
+}
+
+/* Before the survey environments are made without what it is to find out. */
+static int make_environment(Pool *pool, Environment **ret_environment) {
+    static const RootPlan nothing;
+    static const TextList no_layers;
+    const EnvironmentPlan plan = {
+        .layers = pool->is_surveyed ? &pool->layers : &no_layers,
+        .root = pool->is_surveyed ? &pool->survey.plan : &nothing,
+        .survey = !pool->is_surveyed,
+        .cgroups = pool->owner.cgroups,
+    };
+    const int r = environment_new(pool->base, pool->config, pool->profile, &plan,
+                                  ++*pool->next_number, on_report, pool, ret_environment);
+    return r < 0 ? error_fold(r) : 0;
 }
 
 static void fill_one(Pool *pool) {
     Environment *env;
-    const int r = environment_new(pool->base, pool->config, pool->profile, ++*pool->next_number,
-                                  on_report, pool, &env);
+    const int r = make_environment(pool, &env);
     if (r == 0) {
         list_append(&pool->environments, &env->pool_link);
         return;
     }
     char detail[256];
     snprintf(detail, sizeof detail, "cannot start %s: %s", pool->config->warden_path, strerror(-r));
-    note_fill_failure(pool, NULL, detail, NULL);
+    note_fill_failure(pool, NULL, CODE_ENVIRONMENT_INVALID, detail, NULL);
 }
 
 /* Runs from the loop, never inside a report: a failing start must not start the next one on its own
@@ -293,6 +362,8 @@ int pool_configure(Pool *pool, Config *config, const Profile *profile) {
         return 0;
     }
     log_info("profile %s changed: its environments are made anew", profile->name);
+    const int r = forget_survey(pool);
+    if (r < 0) return error_fold(r);
     event_del(pool->retry);
     pool->epoch++;
     health_init(&pool->health, health_policy(config));

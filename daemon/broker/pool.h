@@ -22,7 +22,11 @@ typedef struct PoolOwner {
     void (*changed)(Pool *pool, PoolEvent event, void *data);
     void (*reported)(Pool *pool, Environment *environment, const EnvironmentReport *report,
                      void *data);
+    /* An ended environment may have left this directory behind. */
+    void (*left)(Pool *pool, const char *directory, void *data);
     void *data;
+    const CgroupTree *cgroups; /* NULL: there are none, and no_cgroups says why */
+    const char *no_cgroups;
 } PoolOwner;
 
 typedef struct PoolCounts {
@@ -38,6 +42,10 @@ struct Pool {
     char *diagnosis; /* of the last failure or failed self-test; NULL when there was none */
     char *version;   /* of the last validated interpreter */
     TextList enforced;
+    bool is_surveyed; /* `survey` and `layers` hold what environments are made with */
+    Survey survey;
+    TextList layers;
+    Code refusal;      /* what jobs are told while the circuit is open */
     List environments; /* every one that is not gone */
     Queue *probes;     /* jobs of the self-test */
     Queue *jobs;       /* of clients */

@@ -342,6 +342,18 @@ int reply_done(uint64_t request_id, const char *message, ReplyFrame *ret_frame) 
 
 /* ---- status and doctor ---- */
 
+static Tb__MissingLayer **encode_missing(Arena *arena, const TextList *names,
+                                         const TextList *reasons) {
+    Tb__MissingLayer **items = arena_take(arena, names->n_items, sizeof *items);
+    for (size_t i = 0; i < names->n_items && !arena->failed; i++) {
+        items[i] = MAKE(arena, Tb__MissingLayer, TB__MISSING_LAYER__INIT);
+        if (!items[i]) return NULL;
+        items[i]->name = text(names->items[i]);
+        items[i]->reason = text(reasons->items[i]);
+    }
+    return items;
+}
+
 static Tb__ProfileStatus *encode_pool(Arena *arena, const Pool *pool, uint64_t now_ms,
                                       size_t n_queued) {
     Tb__ProfileStatus *message = MAKE(arena, Tb__ProfileStatus, TB__PROFILE_STATUS__INIT);
@@ -362,6 +374,8 @@ static Tb__ProfileStatus *encode_pool(Arena *arena, const Pool *pool, uint64_t n
     message->version = text(pool->version);
     message->enforced = pool->enforced.items;
     message->n_enforced = pool->enforced.n_items;
+    message->missing = encode_missing(arena, &pool->survey.missing, &pool->survey.reasons);
+    message->n_missing = pool->survey.missing.n_items;
     return message;
 }
 
@@ -425,6 +439,8 @@ static Tb__ProfileReport *encode_report(Arena *arena, const ProfileReport *repor
     message->version = text(report->version);
     message->enforced = report->enforced.items;
     message->n_enforced = report->enforced.n_items;
+    message->missing = encode_missing(arena, &report->missing, &report->reasons);
+    message->n_missing = report->missing.n_items;
     encode_checks(arena, report, message);
     return message;
 }

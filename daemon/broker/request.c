@@ -46,16 +46,8 @@ static int check_inputs(const Tb__Submit *submit, Refusal *refusal) {
         if (!text_is_file_name(submit->inputs[i]->name))
             return refusal_set(refusal, REFUSE_INVALID_ARGUMENT,
                                "input %zu: its name is no plain file name", i + 1);
-        for (size_t j = 0; j < i; j++)
-            if (strcmp(submit->inputs[i]->name, submit->inputs[j]->name) == 0)
-                return refusal_set(refusal, REFUSE_INVALID_ARGUMENT, "two inputs are named '%s'",
-                                   submit->inputs[i]->name);
     }
     return 0;
-}
-
-static int compare_canaries(const void *a, const void *b) {
-    return strcmp((*(Tb__Canary *const *)a)->id, (*(Tb__Canary *const *)b)->id);
 }
 
 static int check_canaries(const Tb__Submit *submit, Refusal *refusal) {
@@ -68,14 +60,8 @@ static int check_canaries(const Tb__Submit *submit, Refusal *refusal) {
                                "canary %zu: its id must be 1 to 64 of A-Z a-z 0-9 . _ -", i + 1);
         if (canary->value.len < 1 || canary->value.len > REQUEST_MAX_CANARY_BYTES)
             return refusal_set(refusal, REFUSE_INVALID_ARGUMENT,
-                               "canary %s: its value must have 1 to 4096 bytes", canary->id);
+                               "canary %zu: its value must have 1 to 4096 bytes", i + 1);
     }
-    if (submit->n_canaries > 1)
-        qsort(submit->canaries, submit->n_canaries, sizeof *submit->canaries, compare_canaries);
-    for (size_t i = 1; i < submit->n_canaries; i++)
-        if (strcmp(submit->canaries[i]->id, submit->canaries[i - 1]->id) == 0)
-            return refusal_set(refusal, REFUSE_INVALID_ARGUMENT, "two canaries have the id %s",
-                               submit->canaries[i]->id);
     return 0;
 }
 
@@ -87,8 +73,7 @@ static int check_labels(Tb__Label *const *labels, size_t n_labels, Refusal *refu
                                "label %zu: its key must be 1 to 64 of A-Z a-z 0-9 . _ -", i + 1);
         if (!is_plain_text(labels[i]->value, REQUEST_MAX_LABEL_BYTES))
             return refusal_set(refusal, REFUSE_INVALID_ARGUMENT,
-                               "label %s: its value must be text of at most 256 bytes",
-                               labels[i]->key);
+                               "label %zu: its value must be text of at most 256 bytes", i + 1);
     }
     return 0;
 }
@@ -107,6 +92,129 @@ static int check_columns(const Tb__Submit *submit, Refusal *refusal) {
     return 0;
 }
 
+/* ---- canaries in what is shown ---- */
+
+/* Values in order, none of which begins with another one: then at most one begins at any place of
+ * a text, and it is the last that is not greater than the rest of the text. */
+typedef struct ValueSet {
+    const Tb__Canary **items;
+    size_t n_items;
+} ValueSet;
+
+static int compare_bytes(const void *a, size_t a_bytes, const void *b, size_t b_bytes) {
+    const int order = memcmp(a, b, a_bytes < b_bytes ? a_bytes : b_bytes);
+    return order ? order : (a_bytes > b_bytes) - (a_bytes < b_bytes);
+}
+
+static int compare_values(const void *a, const void *b) {
+    const ProtobufCBinaryData *left = &(*(const Tb__Canary *const *)a)->value;
+    const ProtobufCBinaryData *right = &(*(const Tb__Canary *const *)b)->value;
+    return compare_bytes(left->data, left->len, right->data, right->len);
+}
+
+static bool begins_with(const void *text, size_t n_bytes, const Tb__Canary *canary) {
+    return canary->value.len <= n_bytes && memcmp(text, canary->value.data, canary->value.len) == 0;
+}
+
+static int value_set_init(const Tb__Submit *submit, ValueSet *ret_set) {
+    const Tb__Canary **items = calloc(submit->n_canaries + 1, sizeof *items);
+    if (!items) return error_origin(-ENOMEM);
+    for (size_t i = 0; i < submit->n_canaries; i++) items[i] = submit->canaries[i];
+    qsort(items, submit->n_canaries, sizeof *items, compare_values);
+    size_t n_items = 0;
+    for (size_t i = 0; i < submit->n_canaries; i++) {
+        const ProtobufCBinaryData *value = &items[i]->value;
+        if (n_items > 0 && begins_with(value->data, value->len, items[n_items - 1])) continue;
+        items[n_items++] = items[i];
+    }
+    *ret_set = (ValueSet){items, n_items};
+    return 0;
+}
+
+static void value_set_deinit(ValueSet *set) {
+    free(set->items);
+}
+
+/* The canary whose value stands in the text, or NULL. */
+static const Tb__Canary *find_value(const ValueSet *set, const char *text) {
+    for (size_t n_bytes = strlen(text); n_bytes > 0; text++, n_bytes--) {
+        size_t low = 0, high = set->n_items; /* those before `low` are not greater */
+        while (low < high) {
+            const size_t middle = low + (high - low) / 2;
+            const ProtobufCBinaryData *value = &set->items[middle]->value;
+            if (compare_bytes(value->data, value->len, text, n_bytes) <= 0)
+                low = middle + 1;
+            else
+                high = middle;
+        }
+        if (low > 0 && begins_with(text, n_bytes, set->items[low - 1])) return set->items[low - 1];
+    }
+    return NULL;
+}
+
+static int refuse_value(const ValueSet *set, const char *text, const char *what, size_t number,
+                        const char *part, Refusal *refusal) {
+    const Tb__Canary *canary = find_value(set, text);
+    if (!canary) return 0;
+    /* Of ids that hold values none is shown. */
+    const bool is_shown = !find_value(set, canary->id);
+    return refusal_set(refusal, REFUSE_INVALID_ARGUMENT, "%s %zu: its %s holds the value of %s%s",
+                       what, number, part, is_shown ? "canary " : "a canary",
+                       is_shown ? canary->id : "");
+}
+
+/* Logs, listings and verdicts show these as they are. */
+static int check_shown(const Tb__Submit *submit, const ValueSet *set, Refusal *refusal) {
+    int r = 0;
+    for (size_t i = 0; r == 0 && i < submit->n_canaries; i++)
+        r = refuse_value(set, submit->canaries[i]->id, "canary", i + 1, "id", refusal);
+    if (r != 0) return r;
+    const Tb__Canary *canary = find_value(set, submit->file_name);
+    if (canary)
+        return refusal_set(refusal, REFUSE_INVALID_ARGUMENT,
+                           "file_name holds the value of canary %s", canary->id);
+    for (size_t i = 0; r == 0 && i < submit->n_inputs; i++)
+        r = refuse_value(set, submit->inputs[i]->name, "input", i + 1, "name", refusal);
+    for (size_t i = 0; r == 0 && i < submit->n_protected_columns; i++)
+        r = refuse_value(set, submit->protected_columns[i], "protected column", i + 1, "name",
+                         refusal);
+    for (size_t i = 0; r == 0 && i < submit->n_labels; i++) {
+        r = refuse_value(set, submit->labels[i]->key, "label", i + 1, "key", refusal);
+        if (r == 0)
+            r = refuse_value(set, submit->labels[i]->value, "label", i + 1, "value", refusal);
+    }
+    return r;
+}
+
+static int check_values(const Tb__Submit *submit, Refusal *refusal) {
+    CLEANUP(value_set_deinit) ValueSet set = {0};
+    if (submit->n_canaries == 0) return 0;
+    int r = value_set_init(submit, &set);
+    if (r == 0) r = check_shown(submit, &set, refusal);
+    return r < 0 ? error_fold(r) : r;
+}
+
+/* ---- names that stand twice; a refusal may show them by now ---- */
+
+static int compare_ids(const void *a, const void *b) {
+    return strcmp((*(Tb__Canary *const *)a)->id, (*(Tb__Canary *const *)b)->id);
+}
+
+static int check_twins(const Tb__Submit *submit, Refusal *refusal) {
+    for (size_t i = 0; i < submit->n_inputs; i++)
+        for (size_t j = 0; j < i; j++)
+            if (strcmp(submit->inputs[i]->name, submit->inputs[j]->name) == 0)
+                return refusal_set(refusal, REFUSE_INVALID_ARGUMENT, "two inputs are named '%s'",
+                                   submit->inputs[i]->name);
+    if (submit->n_canaries > 1)
+        qsort(submit->canaries, submit->n_canaries, sizeof *submit->canaries, compare_ids);
+    for (size_t i = 1; i < submit->n_canaries; i++)
+        if (strcmp(submit->canaries[i]->id, submit->canaries[i - 1]->id) == 0)
+            return refusal_set(refusal, REFUSE_INVALID_ARGUMENT, "two canaries have the id %s",
+                               submit->canaries[i]->id);
+    return 0;
+}
+
 static int check_submit(const Tb__Submit *submit, Refusal *refusal) {
     if (!text_is_token(submit->idempotency_key, REQUEST_MAX_TOKEN_BYTES))
         return invalid(refusal, "the idempotency key must be 1 to 64 of A-Z a-z 0-9 . _ -");
@@ -121,6 +229,8 @@ static int check_submit(const Tb__Submit *submit, Refusal *refusal) {
     if (r == 0) r = check_canaries(submit, refusal);
     if (r == 0) r = check_labels(submit->labels, submit->n_labels, refusal);
     if (r == 0) r = check_columns(submit, refusal);
+    if (r == 0) r = check_values(submit, refusal);
+    if (r == 0) r = check_twins(submit, refusal);
     return r;
 }
 

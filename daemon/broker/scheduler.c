@@ -256,9 +256,9 @@ void scheduler_pool_changed(Pool *pool, PoolEvent event, void *data) {
     if (event == POOL_HEALTH && health_refuses(&pool->health)) {
         char message[VERDICT_MESSAGE_BYTES];
         describe_health(pool, message, sizeof message);
-        scheduler_turn_away(scheduler, pool->jobs, CODE_PROFILE_UNHEALTHY, message);
+        scheduler_turn_away(scheduler, pool->jobs, pool->refusal, message);
         if (pool->health.state == HEALTH_UNHEALTHY)
-            scheduler_turn_away(scheduler, pool->probes, CODE_PROFILE_UNHEALTHY, message);
+            scheduler_turn_away(scheduler, pool->probes, pool->refusal, message);
     }
     scheduler->owner.pool_changed(pool, event, scheduler->owner.data);
     scheduler_pump(scheduler, pool);

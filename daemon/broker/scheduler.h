@@ -21,8 +21,11 @@ typedef struct SchedulerTotals {
 typedef struct SchedulerOwner {
     void (*job_changed)(Job *job, void *data); /* state, or the verdict is there */
     void (*pool_changed)(Pool *pool, PoolEvent event, void *data);
-    void (*idle)(void *data); /* no unfinished job is left */
+    void (*idle)(void *data);                        /* no unfinished job is left */
+    void (*left)(const char *directory, void *data); /* of a warden that did not remove it */
     void *data;
+    const CgroupTree *cgroups; /* of all environments; NULL: there are none */
+    const char *no_cgroups;    /* why not */
 } SchedulerOwner;
 
 struct Scheduler {

@@ -38,11 +38,20 @@ static void on_pump(evutil_socket_t fd, short what, void *data) {
                   config->keep_finished_ms, clock_wall_ms());
 }
 
+static void on_left(Pool *pool, const char *directory, void *data) {
+    (void)pool;
+    const Scheduler *scheduler = data;
+    scheduler->owner.left(directory, scheduler->owner.data);
+}
+
 static int add_pool(Scheduler *scheduler, const Profile *profile) {
     const PoolOwner owner = {
         .changed = scheduler_pool_changed,
         .reported = scheduler_reported,
+        .left = on_left,
         .data = scheduler,
+        .cgroups = scheduler->owner.cgroups,
+        .no_cgroups = scheduler->owner.no_cgroups,
     };
     Pool *pool;
     const int r = pool_new(scheduler->base, scheduler->config, profile, owner,

@@ -15,7 +15,10 @@
 #include "broker/request.h"
 #include "broker/timer.h"
 
-enum { MAX_FOLLOWED = 4096 }; /* requests of one client that wait for a verdict */
+enum {
+    MAX_FOLLOWED = 4096, /* requests of one client that wait for a verdict */
+    FRAME_MS = 30000,    /* for a whole frame, large ones have more */
+};
 
 struct Session {
     List link; /* in broker->sessions */
@@ -182,7 +185,6 @@ static void on_cancel(Session *session, Request *request) {
 }
 
 typedef struct Listing {
-    const Session *session;
     const JobFilter *filter;
     Job *jobs[REQUEST_MAX_LISTED];
     size_t n_jobs;
@@ -191,8 +193,6 @@ typedef struct Listing {
 
 static bool list_job(Job *job, void *data) {
     Listing *listing = data;
-    if (!listing->session->is_admin && strcmp(job->peer, listing->session->peer.id) != 0)
-        return true;
     if (!job_filter_matches(listing->filter, job)) return true;
     listing->more = listing->n_jobs == listing->filter->max_jobs;
     if (listing->more) return false;
@@ -201,8 +201,12 @@ static bool list_job(Job *job, void *data) {
 }
 
 static void on_list(Session *session, Request *request) {
-    Listing listing = {.session = session, .filter = &request->filter};
-    registry_each(session->broker->scheduler.registry, list_job, &listing);
+    Listing listing = {.filter = &request->filter};
+    const Registry *registry = session->broker->scheduler.registry;
+    if (session->is_admin)
+        registry_each(registry, list_job, &listing);
+    else
+        registry_each_of(registry, session->peer.id, list_job, &listing);
     ReplyFrame frame;
     const int r = reply_jobs(request->id, listing.jobs, listing.n_jobs, listing.more, &frame);
     send_frame(session, r, &frame);
@@ -320,12 +324,37 @@ static void on_frame(Connection *connection, const uint8_t *payload, size_t payl
     if (refusal.code == REFUSE_MALFORMED) connection_finish(connection);
 }
 
-static void on_refused(Connection *connection, RefusalCode code, void *data) {
+static void on_refused(Connection *connection, ConnectionFault fault, void *data) {
+    static const struct {
+        RefusalCode code;
+        const char *message;
+    } faults[] = {
+        [CONNECTION_FRAME_TOO_LARGE] = {REFUSE_FRAME_TOO_LARGE,
+                                        "the frame is larger than this daemon takes"},
+        [CONNECTION_OVER_BUDGET] = {REFUSE_RESOURCE_EXHAUSTED,
+                                    "too much is being received at this moment"},
+        [CONNECTION_TOO_SLOW] = {REFUSE_RESOURCE_EXHAUSTED, "the frame did not come in time"},
+    };
     (void)connection;
-    Session *session = data;
-    refuse(session, 0, code,
-           code == REFUSE_FRAME_TOO_LARGE ? "the frame is larger than this daemon takes"
-                                          : "too much is being received at this moment");
+    refuse(data, 0, faults[fault].code, faults[fault].message);
+}
+
+/* As much as unfinished jobs may hold, and half of it for one peer, but always one frame: nobody
+ * keeps the others from submitting by what he only announces. */
+static bool may_receive(Connection *connection, size_t payload_bytes, void *data) {
+    (void)connection;
+    const Session *session = data;
+    const Config *config = session->broker->config;
+    const uint64_t half = config->queue_max_bytes / 2;
+    const uint64_t share = half > config->max_frame_bytes ? half : config->max_frame_bytes;
+    uint64_t all = payload_bytes, own = payload_bytes;
+    list_each(link, &session->broker->sessions) {
+        const Session *other = list_entry(link, Session, link);
+        const size_t receiving = connection_receiving(other->connection);
+        all += receiving;
+        if (strcmp(other->peer.id, session->peer.id) == 0) own += receiving;
+    }
+    return all <= config->queue_max_bytes && own <= share;
 }
 
 static void on_closed(Connection *connection, void *data) {
@@ -360,12 +389,11 @@ int session_new(Broker *broker, int fd, Peer *peer, Session **ret_session) {
     const ConnectionLimits limits = {
         .max_frame_bytes = broker->config->max_frame_bytes,
         .max_unsent_bytes = broker->config->max_unsent_bytes,
+        .frame_ms = FRAME_MS,
     };
-    const ConnectionOwner owner = {on_frame, on_refused, on_closed, session};
+    const ConnectionOwner owner = {on_frame, on_refused, may_receive, on_closed, session};
     int r = arm_hello(session);
-    if (r == 0)
-        r = connection_new(broker->base, fd, limits, &broker->receive_budget, owner,
-                           &session->connection);
+    if (r == 0) r = connection_new(broker->base, fd, limits, owner, &session->connection);
     if (r < 0) {
         if (session->hello_deadline) event_free(session->hello_deadline);
         free(session);
@@ -401,13 +429,26 @@ void session_free_all(Broker *broker) {
     list_each(link, &broker->sessions) session_free(list_entry(link, Session, link));
 }
 
-void session_turn_away(int fd, const char *why) {
-    if (!why) return;
+static const struct {
+    RefusalCode code;
+    const char *text;
+} admissions[ADMISSION_COUNT] = {
+    [ADMISSION_NO_CREDENTIALS] = {REFUSE_PERMISSION_DENIED, "no credentials"},
+    [ADMISSION_NO_ACCESS] = {REFUSE_PERMISSION_DENIED, "not in access:"},
+    [ADMISSION_MAX_CONNECTIONS] = {REFUSE_RESOURCE_EXHAUSTED, "listen.max_connections"},
+    [ADMISSION_MAX_CONNECTIONS_PER_PEER] = {REFUSE_RESOURCE_EXHAUSTED,
+                                            "listen.max_connections_per_peer"},
+    [ADMISSION_FAILED] = {REFUSE_INTERNAL, "no session could be made"},
+};
+
+const char *admission_text(Admission admission) {
+    return admission == ADMISSION_GRANTED ? "granted" : admissions[admission].text;
+}
+
+void session_turn_away(int fd, Admission admission) {
     Refusal refusal;
-    refusal_set(&refusal,
-                strcmp(why, "not in access:") == 0 ? REFUSE_PERMISSION_DENIED
-                                                   : REFUSE_RESOURCE_EXHAUSTED,
-                "connection refused: %s", why);
+    refusal_set(&refusal, admissions[admission].code, "connection refused: %s",
+                admission_text(admission));
     ReplyFrame frame;
     if (reply_refusal(0, &refusal, &frame) < 0) return;
     /* A fresh socket's buffer takes one small frame; if not, the client sees the end alone. */

@@ -19,6 +19,8 @@ typedef struct ProfileReport {
     char *interpreter;
     char *version;
     TextList enforced;
+    TextList missing; /* layers ... */
+    TextList reasons; /* ... and why they cannot be had */
     bool healthy;
     DoctorCheck *checks;
     size_t n_checks;

@@ -56,6 +56,7 @@ typedef struct Profile {
     uint64_t ready_timeout_ms; /* from spawn to READY */
     TextList required_layers;
     TextList optional_layers;
+    TextList readable; /* absolute paths that code sees in a root of its own, beside the needed */
 } Profile;
 
 typedef struct AccessRule {
@@ -94,6 +95,7 @@ typedef struct Config {
     uint64_t keep_finished_bytes; /* outputs and file lists of all finished jobs */
     uint64_t keep_output_bytes;   /* of the head, and again of the tail, of each output */
     uint64_t shutdown_grace_ms;
+    uint32_t first_uid; /* of the users that own nothing; the daemon takes them when it is root */
 
     bool self_test;
     uint32_t circuit_failures; /* in a row, until the circuit opens */

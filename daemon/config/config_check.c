@@ -55,6 +55,29 @@ static void check_disjoint(const TextList *list, const TextList *other, const No
             problem_add(problems, node->line, node->column, path, "%s %s", list->items[i], message);
 }
 
+/* The first one that is listed, or NULL. */
+static const char *find_enclosing(const Profile *profile, bool listed) {
+    for (const char *const *layer = config_enclosure_layers; *layer; layer++)
+        if ((text_list_contains(&profile->required_layers, *layer) ||
+             text_list_contains(&profile->optional_layers, *layer)) == listed)
+            return *layer;
+    return NULL;
+}
+
+/* One step makes them all, so one cannot be there without the others. */
+static void check_enclosure(const Profile *profile, const Node *node, const char *path,
+                            ProblemList *problems) {
+    const char *listed = find_enclosing(profile, true), *absent = find_enclosing(profile, false);
+    if (!listed || !absent) return;
+    const Node *at = place(node, "isolation", "required");
+    char key[FIELD_PATH_BYTES];
+    field_path(path, "isolation.required", key);
+    problem_add(problems, at->line, at->column, key,
+                "has %s without %s: the namespaces, own_root, unprivileged_user and "
+                "no_capabilities come together, so list all of them or none",
+                listed, absent);
+}
+
 void profile_check(const Profile *profile, const Node *node, const char *path,
                    ProblemList *problems) {
     char key[FIELD_PATH_BYTES];
@@ -67,6 +90,7 @@ void profile_check(const Profile *profile, const Node *node, const char *path,
     field_path(path, "isolation.optional", key);
     check_disjoint(&profile->optional_layers, &profile->required_layers,
                    place(node, "isolation", "optional"), key, "is required as well", problems);
+    check_enclosure(profile, node, path, problems);
     const Node *allowed = node_get(node, "allowed_imports");
     field_path(path, "allowed_imports", key);
     check_disjoint(&profile->allowed_imports, &profile->poisoned_modules, allowed ? allowed : node,

@@ -81,6 +81,7 @@ static const Config plain_defaults = {
     .keep_finished_bytes = MIB(256),
     .keep_output_bytes = KIB(64),
     .shutdown_grace_ms = 30000,
+    .first_uid = 1879048192,
     .self_test = true,
     .circuit_failures = 3,
     .circuit_backoff_min_ms = 1000,
@@ -103,6 +104,24 @@ static const Profile plain_profile = {
     .max_environments = 4,
     .ready_timeout_ms = 30000,
 };
+
+/* Walls behind the first ones, which many kernels and services do not have. */
+static const char *const optional_layers[] = {"landlock", "cgroup", NULL};
+
+static bool is_optional(const char *layer) {
+    const char *const *found = optional_layers;
+    while (*found && strcmp(*found, layer) != 0) found++;
+    return *found != NULL;
+}
+
+static int set_layers(Profile *profile) {
+    for (const char *const *layer = config_layers; *layer; layer++) {
+        const int r = text_list_append(
+            is_optional(*layer) ? &profile->optional_layers : &profile->required_layers, *layer);
+        if (r < 0) return error_fold(r);
+    }
+    return 0;
+}
 
 static int set_text(char **text, const char *value) {
     *text = strdup(value);
@@ -133,7 +152,7 @@ int profile_init_default(Profile *ret_profile, const char *name) {
     if (r == 0) r = set_texts(&profile.allowed_imports, builtin->allowed_imports);
     if (r == 0) r = set_texts(&profile.refused_calls, refused_calls);
     if (r == 0) r = set_texts(&profile.poisoned_modules, poisoned_modules);
-    if (r == 0) r = set_texts(&profile.required_layers, config_layers);
+    if (r == 0) r = set_layers(&profile);
     if (r < 0) return error_fold(r);
     *ret_profile = profile;
     profile = (Profile){0};

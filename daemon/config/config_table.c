@@ -26,9 +26,28 @@ enum {
 static const char *const log_level_names[] = {"error", "warning", "info", "debug", NULL};
 static const char *const log_format_names[] = {"text", "json", NULL};
 static const char *const start_names[] = {"spawn", NULL};
-const char *const config_layers[] = {"session",     "death_signal",   "rlimits",
-                                     "descriptors", "work_directory", "no_new_privileges",
-                                     NULL};
+const char *const config_layers[] = {
+    "session",           "death_signal",    "rlimits",
+    "descriptors",       "work_directory",  "no_new_privileges",
+    "user_namespace",    "mount_namespace", "pid_namespace",
+    "network_namespace", "ipc_namespace",   "uts_namespace",
+    "cgroup_namespace",  "own_root",        "unprivileged_user",
+    "no_capabilities",   "not_dumpable",    "seccomp",
+    "landlock",          "cgroup",          NULL,
+};
+const char *const config_enclosure_layers[] = {
+    "user_namespace",
+    "mount_namespace",
+    "pid_namespace",
+    "network_namespace",
+    "ipc_namespace",
+    "uts_namespace",
+    "cgroup_namespace",
+    "own_root",
+    "unprivileged_user",
+    "no_capabilities",
+    NULL,
+};
 
 _Static_assert(sizeof log_level_names / sizeof *log_level_names == LOG_LEVEL_DEBUG + 2, "levels");
 _Static_assert(sizeof log_format_names / sizeof *log_format_names == LOG_FORMAT_JSON + 2,
@@ -146,6 +165,7 @@ static const Field job_fields[] = {
     {"keep_finished_size", FIELD_BYTES, IN_CONFIG(keep_finished_bytes), .min = MIB(1),
      .max = TIB(1)},
     {"keep_output", FIELD_BYTES, IN_CONFIG(keep_output_bytes), .min = KIB(1), .max = MIB(16)},
+    {"first_uid", FIELD_COUNT, IN_CONFIG(first_uid), .min = 1, .max = UINT32_MAX - 131072},
     END,
 };
 
@@ -195,6 +215,8 @@ static const Field pool_fields[] = {
 static const Field isolation_fields[] = {
     {"required", FIELD_TEXTS, IN_PROFILE(required_layers), LAYER_LIST},
     {"optional", FIELD_TEXTS, IN_PROFILE(optional_layers), LAYER_LIST},
+    {"readable", FIELD_TEXTS, IN_PROFILE(readable), .max = LIST_MAX_ITEMS,
+     .complain = complain_path},
     END,
 };
 

@@ -14,6 +14,8 @@ extern const Field profile_fields[];
 
 /* The isolation layers that this version has; NULL ends it. */
 extern const char *const config_layers[];
+/* Those of them that come together; NULL ends it. */
+extern const char *const config_enclosure_layers[];
 
 /* What a profile of this name starts from: the built-in one of that name, otherwise the built-in
  * `stdlib` without preload. 0 or -ENOMEM. */

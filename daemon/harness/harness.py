@@ -20,10 +20,15 @@ import types
 import warnings
 
 MAX_LINE_BYTES = 60000
+MAX_REJECTED_BYTES = 500000
 MAX_FAILURES = 50
 MAX_ENTRIES = 16
-MAX_SUBJECT = 200
-MAX_MESSAGE = 1000
+# Texts that quote the source go out with room to spare for the longest canary: the warden redacts
+# them first and cuts them afterwards. As in warden/harness.h.
+SPARE = 4096
+MAX_SUBJECT = 200 + SPARE
+MAX_MESSAGE = 1000 + SPARE
+MAX_ERROR = 1000
 MAX_NAMED_MODULES = 8
 
 EXIT_UNFIT = 71
@@ -52,25 +57,44 @@ def encode_bounded(marker, *lists):
     return line
 
 
+def rejected_line(nonce, failures):
+    """As many of the failures, from the first, as one line holds; that is one at least."""
+    marker = {"marker": "rejected", "nonce": nonce, "failures": []}
+    room = MAX_REJECTED_BYTES - len(encode(marker))
+    for failure in failures:
+        room -= len(encode(failure))
+        if room < 0:
+            break
+        marker["failures"].append(failure)
+    return encode(marker)
+
+
 def write_line(line):
     while line:
         line = line[os.write(MARK, line) :]
 
 
+def plain(text):
+    """Without lone surrogates, which no JSON reader has to take."""
+    return text.encode("utf-8", "backslashreplace").decode("utf-8")
+
+
 def one_line(text, limit):
-    """Also without lone surrogates, which no JSON reader has to take."""
-    text = " ".join(text.encode("utf-8", "backslashreplace").decode("utf-8").split())
+    text = " ".join(plain(text).split())
     return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def describe(error):
-    """`Type: message`, in one line, whatever the message is."""
+    """`Type: message`, whatever the message is, and whole."""
     try:
         message = str(error.msg or "" if isinstance(error, SyntaxError) else error)
     except Exception:
         message = ""
+    if isinstance(error, SyntaxError) and message.startswith("future feature "):
+        if len(message.encode("utf-8", "replace")) > 100:
+            message = "no such future feature"  # Python cuts its name
     name = type(error).__name__
-    return one_line(f"{name}: {message}" if message else name, MAX_MESSAGE)
+    return plain(f"{name}: {message}" if message else name)
 
 
 # --- Set-up, until `ready` ----------------------------------------------------------------------
@@ -108,6 +132,17 @@ def set_up_streams():
         encoding="utf-8", errors="strict", newline="\n", line_buffering=True
     )
     sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+def hide_memory():
+    """From debuggers and core dumps. No module of Python's can; executing anything undoes it."""
+    PR_SET_DUMPABLE = 4
+    import ctypes
+
+    if ctypes.CDLL(None).prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0:
+        raise Unfit("hide its memory", OSError("prctl refuses"))
+    for name in [name for name in sys.modules if name.partition(".")[0] in ("ctypes", "_ctypes")]:
+        del sys.modules[name]
 
 
 def preload(modules):
@@ -197,12 +232,14 @@ def prepare(setup):
     observed = observe()
     set_up_streams()
     try:
+        if setup["hide"]:
+            hide_memory()
         preload(setup["preload"])
         warm_up(setup["warmup"])
         poison(setup["poisoned_modules"])
         flush_quietly()
     except Unfit as unfit:
-        error = describe(unfit.cause)
+        error = one_line(describe(unfit.cause), MAX_ERROR)
         write_line(encode({"marker": "unfit", "step": unfit.step, "error": error}))
         os._exit(EXIT_UNFIT)
     write_line(ready_line(observed, setup["preload"]))
@@ -222,8 +259,8 @@ class Rules:
 
     def add(self, code, subject, place, message):
         line, column = place
-        subject = one_line(subject, MAX_SUBJECT)
-        self.found.setdefault((code, subject, line), (column, one_line(message, MAX_MESSAGE)))
+        subject = plain(subject)[:MAX_SUBJECT]
+        self.found.setdefault((code, subject, line), (column, plain(message)[:MAX_MESSAGE]))
 
     def failures(self):
         """In the order of the source."""
@@ -347,7 +384,8 @@ class Rejected(Exception):
 
 def refusal(code, error):
     line = getattr(error, "lineno", None) or 0
-    return Rejected([{"code": code, "subject": "", "line": line, "message": describe(error)}])
+    message = describe(error)[:MAX_MESSAGE]
+    return Rejected([{"code": code, "subject": "", "line": line, "message": message}])
 
 
 def decode(source):
@@ -535,8 +573,7 @@ def serve_job(setup):
     try:
         text, code = make_code(source, file_name, setup, mark)
     except Rejected as rejected:
-        marker = {"marker": "rejected", "nonce": nonce, "failures": rejected.failures}
-        write_line(encode_bounded(marker, "failures"))
+        write_line(rejected_line(nonce, rejected.failures))
         os._exit(0)
     if header["hold"]:
         mark("held")

@@ -1,6 +1,6 @@
-/* Child: one interpreter and the pipes to it. Starts it with every layer that needs no namespace,
- * says which of them are in force, and hands out what happens one event at a time, so that its user
- * decides without ever waiting for a pipe. After the code started everything it sends is hostile:
+/* Child: one interpreter and the pipes to it. Starts it with every layer that is wanted, says which
+ * of them are in force, and hands out what happens one event at a time, so that its user decides
+ * without ever waiting for a pipe. After the code started everything it sends is hostile:
  * it is passed on as bytes and never read for meaning here. */
 #pragma once
 
@@ -9,21 +9,12 @@
 #include <stdint.h>
 
 #include "config/config.h"
+#include "platform/cgroup.h"
 #include "platform/child_env.h"
+#include "platform/child_layer.h"
+#include "platform/enclosure.h"
+#include "platform/step.h"
 #include "platform/workdir.h"
-
-/* What keeps a child apart. Names are part of the public contract. */
-typedef enum ChildLayer {
-    CHILD_LAYER_SESSION,           /* no terminal and no process group but its own */
-    CHILD_LAYER_DEATH_SIGNAL,      /* dies with its supervisor */
-    CHILD_LAYER_RLIMITS,           /* limits of the kernel on files, descriptors, core dumps */
-    CHILD_LAYER_DESCRIPTORS,       /* holds its five descriptors and no other */
-    CHILD_LAYER_WORK_DIRECTORY,    /* stands in its private work directory */
-    CHILD_LAYER_NO_NEW_PRIVILEGES, /* no file it executes can raise it */
-    CHILD_LAYER_COUNT,
-} ChildLayer;
-
-const char *child_layer_name(ChildLayer layer);
 
 typedef struct Child Child;
 
@@ -34,13 +25,12 @@ typedef struct ChildSpec {
     const Workdir *workdir;
     const Limits *limits; /* the largest that any job may get */
     int channel;          /* watched on behalf of the user; stays the caller's */
+    int proc_fd;          /* the host's processes; stays the caller's, and longer than the child */
+    Enclosure *enclosure; /* in which the caller stands, or NULL; longer than the child */
+    const Cgroup *cgroup; /* in which the caller is, or NULL; longer than the child */
+    const TextList *hidden;         /* paths that must not be there in a root of its own */
+    bool layers[CHILD_LAYER_COUNT]; /* wanted; those of an enclosure and the basic ones are there */
 } ChildSpec;
-
-/* The step that failed before the interpreter ran. Static text. */
-typedef struct ChildFailure {
-    const char *step;
-    int error; /* errno */
-} ChildFailure;
 
 /* Documented results. */
 enum {
@@ -52,7 +42,7 @@ enum {
 
 /* Starts the interpreter with the bootstrap that reads frames. 0, CHILD_E_NOT_STARTED, or -errno.
  */
-int child_spawn(const ChildSpec *spec, ChildFailure *ret_failure, Child **ret_child);
+int child_spawn(const ChildSpec *spec, StepFailure *ret_failure, Child **ret_child);
 /* Kills and reaps it if that was not done. Takes NULL, returns NULL. */
 Child *child_free(Child *child);
 
@@ -60,16 +50,33 @@ typedef enum ChildEventKind {
     CHILD_STOP,     /* our own process was told to end */
     CHILD_CHANNEL,  /* the channel has bytes or has ended */
     CHILD_DEADLINE, /* the deadline has come */
+    CHILD_BREACH,   /* a job did what it must not; the task that did is held until it is killed */
     CHILD_EXITED,   /* the interpreter is dead; its descendants may live */
     CHILD_MARKER,   /* bytes on the marker pipe */
     CHILD_STDOUT,
     CHILD_STDERR,
 } ChildEventKind;
 
+typedef enum ChildBreachKind {
+    CHILD_BREACH_CALL,       /* a system call that nothing in a job may make */
+    CHILD_BREACH_MEMORY,     /* asked for `amount` bytes more than there are; 0: many small ones */
+    CHILD_BREACH_PROCESSES,  /* wanted more than `amount` processes and threads */
+    CHILD_BREACH_OPEN_FILES, /* had more than `amount` descriptors open */
+} ChildBreachKind;
+
+enum { CHILD_CALL_BYTES = 32 };
+
+typedef struct ChildBreach {
+    ChildBreachKind kind;
+    char call[CHILD_CALL_BYTES]; /* its name */
+    uint64_t amount;
+} ChildBreach;
+
 typedef struct ChildEvent {
     ChildEventKind kind;
     const uint8_t *bytes; /* of the last three kinds; valid until the next event */
     size_t n_bytes;
+    ChildBreach breach;
 } ChildEvent;
 
 /* Appends a copy to what goes to the child's job pipe while events are waited for. 0 or -ENOMEM. */
@@ -102,10 +109,12 @@ typedef struct ChildView {
 /* 0, CHILD_E_GONE, or -errno. */
 int child_observe(const Child *child, ChildView *ret_view);
 /* Gives the child the limits of its job, those on memory, CPU and processes on top of what is in
- * use already. 0, CHILD_E_GONE, or -errno. */
-int child_limit(const Child *child, const Limits *limits);
+ * use already. From now on it may commit a breach. 0, CHILD_E_GONE, or -errno. */
+int child_limit(Child *child, const Limits *limits);
 /* CPU time it has used so far; 0 once it is reaped. */
 uint64_t child_cpu_ns(const Child *child);
+/* For how long some task of this host has had to wait for a processor, ever; 0: not known. */
+uint64_t child_cpu_pressure_us(const Child *child);
 
 static inline void child_freep(Child **child) {
     child_free(*child);

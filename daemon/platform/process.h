@@ -1,5 +1,6 @@
-/* Process: the broker's hold on its wardens. Starts, signals and reaps them; never runs anything
- * else and never hands one of the broker's descriptors on. */
+/* Process: the broker's hold on its wardens and on the helper that removes what killed ones left.
+ * Starts, signals and reaps them; never runs anything else and never hands one of the broker's
+ * descriptors on. */
 #pragma once
 
 #include <stdbool.h>
@@ -26,6 +27,11 @@ bool process_is_privileged(void);
  */
 int process_spawn_warden(const char *path, LogLevel level, LogFormat format, pid_t *ret_pid,
                          int *ret_channel);
+
+/* Starts the warden's program to remove `directory` and all that is in it, and nothing else: it
+ * exits 0 when nothing of it is left. 0 or -errno. */
+int process_spawn_remover(const char *path, const char *directory, LogLevel level, LogFormat format,
+                          pid_t *ret_pid);
 
 /* Kills it at once; harmless when it is dead but not yet reaped. */
 void process_kill(pid_t pid);

@@ -30,11 +30,26 @@ typedef struct WorkdirFile {
 /* Makes `path` (0700; nothing may be there yet) and work/ inside. The caller frees *ret_workdir and
  * removes the path. 0 or -errno; nothing is left behind on failure. */
 int workdir_make(const char *path, Workdir **ret_workdir);
+/* One whose work/ is there already, open at work_fd (stays the caller's) and called real_path. The
+ * caller frees *ret_workdir; there is nothing to remove. 0 or -errno. */
+int workdir_adopt(int work_fd, const char *real_path, Workdir **ret_workdir);
 /* Lets go of it; removes nothing. Takes NULL, returns NULL. */
 Workdir *workdir_free(Workdir *workdir);
-/* Removes the directory at `path` and all that is in it, however deep and whatever its modes are. 0
- * (also when there is none) or -errno. */
+
+/* Documented results. */
+enum {
+    WORKDIR_E_LATE = 1,  /* there was no time to remove all of it */
+    WORKDIR_E_TAKEN = 2, /* something has the new name already */
+};
+
+/* Removes what is at `path`, a directory with all that is in it, however deep and whatever its
+ * modes are. 0 (also when there is none) or -errno. */
 int workdir_remove(const char *path);
+/* The same, for about limit_ms at most. 0, WORKDIR_E_LATE, or -errno. */
+int workdir_remove_within(const char *path, uint64_t limit_ms);
+/* Gives what is at `path` the name `aside`, on the same file system: one step, however large it is.
+ * 0, WORKDIR_E_TAKEN, or -errno (-ENOENT: there is none). */
+int workdir_set_aside(const char *path, const char *aside);
 
 /* The absolute path of work/ without links. Borrowed. */
 const char *workdir_real_path(const Workdir *workdir);

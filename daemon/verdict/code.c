@@ -27,8 +27,12 @@ static const char *const names[CODE_COUNT] = {
     [CODE_DOES_NOT_COMPILE] = "does_not_compile",
     [CODE_CRASHED] = "crashed",
     [CODE_TIMEOUT] = "timeout",
+    [CODE_MEMORY_LIMIT] = "memory_limit",
+    [CODE_PROCESS_LIMIT] = "process_limit",
+    [CODE_OPEN_FILES_LIMIT] = "open_files_limit",
     [CODE_OUTPUT_LIMIT] = "output_limit",
     [CODE_DISK_LIMIT] = "disk_limit",
+    [CODE_FORBIDDEN_SYSCALL] = "forbidden_syscall",
     [CODE_EXITED] = "exited",
     [CODE_ENDED_EARLY] = "ended_early",
     [CODE_INPUT_MODIFIED] = "input_modified",
@@ -56,7 +60,7 @@ bool code_is_reject(Code code) {
 }
 
 bool code_is_limit(Code code) {
-    return code >= CODE_TIMEOUT && code <= CODE_DISK_LIMIT;
+    return code >= CODE_TIMEOUT && code <= CODE_FORBIDDEN_SYSCALL;
 }
 
 bool code_is_finding(Code code) {

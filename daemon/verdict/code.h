@@ -30,8 +30,12 @@ typedef enum Code {
     CODE_DOES_NOT_COMPILE,
     CODE_CRASHED,
     CODE_TIMEOUT,
+    CODE_MEMORY_LIMIT,
+    CODE_PROCESS_LIMIT,
+    CODE_OPEN_FILES_LIMIT,
     CODE_OUTPUT_LIMIT,
     CODE_DISK_LIMIT,
+    CODE_FORBIDDEN_SYSCALL, /* not a matter of how much, but ended in the same way */
     CODE_EXITED,
     CODE_ENDED_EARLY,
     CODE_INPUT_MODIFIED,
@@ -48,7 +52,7 @@ Code code_from_name(const char *name);
 bool code_is_infrastructure(Code code);
 /* True for the static rules, which the harness reports before the code starts. */
 bool code_is_reject(Code code);
-/* True for what a job may use too much of. */
+/* True for what a job may use too much of, or not at all: the reasons for which it is stopped. */
 bool code_is_limit(Code code);
 /* True for what is found around the code: in its source and, once it is dead, in what it left. A
  * limit counts too: that too much lies on disk is seen only then. */

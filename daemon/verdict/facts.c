@@ -86,6 +86,7 @@ void facts_drop_artifacts(Facts *facts) {
 
 void facts_deinit(Facts *facts) {
     facts_drop_artifacts(facts);
+    free(facts->limit_subject);
     free(facts->limit_detail);
     free(facts->fault_detail);
     free(facts->environment_id);

@@ -58,7 +58,8 @@ typedef struct Facts {
     int signal; /* 0: it exited by itself */
     bool killed_by_warden;
 
-    Code limit; /* the limit that ended it, from evidence, or CODE_NONE */
+    Code limit;          /* the limit that ended it, from evidence, or CODE_NONE */
+    char *limit_subject; /* what the limit was about, such as the name of a call; may be NULL */
     char *limit_detail;
 
     char *excerpt; /* traceback tail or head of a crash dump */

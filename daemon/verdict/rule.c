@@ -227,8 +227,13 @@ static int add_crash(const Rule *rule, const Facts *facts, FailureList *failures
 
 static int add_limit(const Rule *rule, const Facts *facts, FailureList *failures) {
     const bool has_detail = facts->limit_detail && facts->limit_detail[0];
-    return add_reason(facts->limit, has_detail ? facts->limit_detail : rule->message, NULL,
-                      failures);
+    const Failure failure = {
+        .code = facts->limit,
+        .subject = facts->limit_subject,
+        .message = has_detail ? facts->limit_detail : (char *)rule->message,
+    };
+    const int r = failure_list_append(failures, &failure);
+    return r < 0 ? error_fold(r) : 0;
 }
 
 static int add_exit(const Rule *rule, const Facts *facts, FailureList *failures) {

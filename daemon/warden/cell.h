@@ -2,6 +2,7 @@
  * Sees to it that nothing of it is left. Never judges. */
 #pragma once
 
+#include "platform/cgroup.h"
 #include "platform/child.h"
 #include "platform/tree.h"
 #include "platform/workdir.h"
@@ -18,11 +19,15 @@ enum {
     CELL_E_INVALID = INVALID_E_REPORTED, /* an InvalidReport says why */
     CELL_E_STOPPED = 2,                  /* the broker is gone, or we were told to end */
     CELL_E_LEFT = 3,                     /* processes are left that do not die */
+    CELL_E_LATE = 4,                     /* the rest of the directory is the broker's to remove */
 };
 
 typedef struct Cell {
     Setup setup;
     WardenChannel *channel; /* borrowed */
+    int proc_fd;            /* the host's processes; -1 once nothing of the cell lives */
+    Enclosure *enclosure;   /* NULL: none was ordered */
+    Cgroup *cgroup;         /* NULL: none was ordered */
     Workdir *workdir;
     Child *child;
     HarnessReader reader;
@@ -36,7 +41,8 @@ typedef struct Cell {
 
 /* Takes over *setup. The caller calls cell_deinit, on failure too. 0 or -ENOMEM. */
 int cell_init(Cell *cell, WardenChannel *channel, Setup *setup);
-/* Kills what lives, removes the directory, frees the rest. 0, or -errno when something is left. */
+/* Kills what lives, removes the directory, frees the rest. 0, CELL_E_LATE, or -errno when something
+ * is left. */
 int cell_deinit(Cell *cell);
 
 /* Kills every process of the cell that still lives and takes the interpreter's status.

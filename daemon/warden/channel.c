@@ -39,6 +39,13 @@ void ready_report_deinit(ReadyReport *report) {
     *report = (ReadyReport){0};
 }
 
+void survey_report_deinit(SurveyReport *report) {
+    root_plan_deinit(&report->plan);
+    text_list_deinit(&report->missing);
+    text_list_deinit(&report->reasons);
+    *report = (SurveyReport){0};
+}
+
 int warden_channel_new(int fd, WardenChannel **ret_channel) {
     WardenChannel *channel = calloc(1, sizeof *channel);
     if (!channel || fcntl(fd, F_SETFL, O_NONBLOCK) != 0 || fcntl(fd, F_SETFD, FD_CLOEXEC) != 0) {
@@ -173,6 +180,22 @@ static bool take_limits(const Tbw__Limits *from, Limits *ret_limits) {
            from->disk_bytes && from->processes && from->open_files;
 }
 
+static int copy_root(const Tbw__Root *from, RootPlan *plan) {
+    int r = copy_texts(from->paths, from->n_paths, &plan->paths);
+    for (size_t i = 0; r == 0 && i < from->n_links; i++)
+        r = root_plan_add_link(plan, from->links[i]->path, from->links[i]->target);
+    return r < 0 ? error_fold(r) : 0;
+}
+
+/* It is made below a root, component by component, and no link there is followed. */
+static bool is_root(const Tbw__Root *root) {
+    for (size_t i = 0; root && i < root->n_paths; i++)
+        if (root->paths[i][0] != '/') return false;
+    for (size_t i = 0; root && i < root->n_links; i++)
+        if (root->links[i]->path[0] != '/' || root->links[i]->target[0] == '\0') return false;
+    return true;
+}
+
 static int copy_setup_lists(const Tbw__Setup *from, Setup *setup) {
     int r = copy_texts(from->preload, from->n_preload, &setup->preload);
     if (r == 0)
@@ -180,10 +203,10 @@ static int copy_setup_lists(const Tbw__Setup *from, Setup *setup) {
     if (r == 0) r = copy_texts(from->refused_calls, from->n_refused_calls, &setup->refused_calls);
     if (r == 0)
         r = copy_texts(from->poisoned_modules, from->n_poisoned_modules, &setup->poisoned_modules);
-    if (r == 0)
-        r = copy_texts(from->required_layers, from->n_required_layers, &setup->required_layers);
-    if (r == 0)
-        r = copy_texts(from->optional_layers, from->n_optional_layers, &setup->optional_layers);
+    if (r == 0) r = copy_texts(from->layers, from->n_layers, &setup->layers);
+    if (r == 0) r = copy_texts(from->readable, from->n_readable, &setup->readable);
+    if (r == 0) r = copy_texts(from->hidden, from->n_hidden, &setup->hidden);
+    if (r == 0 && from->root) r = copy_root(from->root, &setup->root);
     for (size_t i = 0; r == 0 && i < from->n_environment; i++)
         r = env_variable_list_append(&setup->environment, from->environment[i]->name,
                                      from->environment[i]->value);
@@ -195,15 +218,19 @@ static int decode_setup(const Tbw__Message *message, Setup *setup) {
     if (message->body_case != TBW__MESSAGE__BODY_SETUP ||
         !take_limits(from->limits, &setup->limits))
         return WARDEN_CHANNEL_E_MALFORMED;
+    if (!is_root(from->root)) return WARDEN_CHANNEL_E_MALFORMED;
     if (from->directory[0] != '/' || from->interpreter[0] != '/' || from->ready_timeout_ms == 0 ||
         from->keep_bytes > KEEP_MAX_BYTES)
         return WARDEN_CHANNEL_E_MALFORMED;
     setup->ready_timeout_ms = from->ready_timeout_ms;
     setup->keep_bytes = (size_t)from->keep_bytes;
+    setup->uid = from->uid;
+    setup->survey = from->survey;
     int r = copy_text(from->environment_id, &setup->environment_id);
     if (r == 0) r = copy_text(from->directory, &setup->directory);
     if (r == 0) r = copy_text(from->interpreter, &setup->interpreter);
     if (r == 0) r = copy_text(from->warmup, &setup->warmup);
+    if (r == 0) r = copy_text(from->cgroup, &setup->cgroup);
     if (r == 0) r = copy_setup_lists(from, setup);
     return r < 0 ? error_fold(r) : 0;
 }
@@ -324,6 +351,51 @@ int warden_channel_send_ready(WardenChannel *channel, const ReadyReport *report)
     return send_message(channel, &message);
 }
 
+static Tbw__Link **encode_links(Arena *arena, const RootPlan *plan) {
+    Tbw__Link *items = arena_take(arena, plan->n_links + 1, sizeof *items);
+    Tbw__Link **pointers = arena_take(arena, plan->n_links + 1, sizeof *pointers);
+    if (!items || !pointers) return NULL;
+    for (size_t i = 0; i < plan->n_links; i++) {
+        items[i] = (Tbw__Link)TBW__LINK__INIT;
+        items[i].path = plan->links[i].path;
+        items[i].target = plan->links[i].target;
+        pointers[i] = &items[i];
+    }
+    return pointers;
+}
+
+static Tbw__MissingLayer **encode_missing(Arena *arena, const SurveyReport *report) {
+    const size_t n = report->missing.n_items;
+    Tbw__MissingLayer *items = arena_take(arena, n + 1, sizeof *items);
+    Tbw__MissingLayer **pointers = arena_take(arena, n + 1, sizeof *pointers);
+    if (!items || !pointers) return NULL;
+    for (size_t i = 0; i < n; i++) {
+        items[i] = (Tbw__MissingLayer)TBW__MISSING_LAYER__INIT;
+        items[i].name = report->missing.items[i];
+        items[i].reason = report->reasons.items[i];
+        pointers[i] = &items[i];
+    }
+    return pointers;
+}
+
+int warden_channel_send_survey(WardenChannel *channel, const SurveyReport *report) {
+    CLEANUP(arena_deinit) Arena arena = {0};
+    Tbw__Root root = TBW__ROOT__INIT;
+    root.n_paths = report->plan.paths.n_items;
+    root.paths = report->plan.paths.items;
+    root.n_links = report->plan.n_links;
+    root.links = encode_links(&arena, &report->plan);
+    Tbw__Survey survey = TBW__SURVEY__INIT;
+    survey.root = &root;
+    survey.n_missing = report->missing.n_items;
+    survey.missing = encode_missing(&arena, report);
+    if (arena.failed) return error_origin(-ENOMEM);
+    Tbw__Message message = TBW__MESSAGE__INIT;
+    message.body_case = TBW__MESSAGE__BODY_SURVEY;
+    message.survey = &survey;
+    return send_message(channel, &message);
+}
+
 /* Absent and empty are the same on the wire. */
 static char *wire_text(const char *text) {
     return (char *)(text ? text : "");
@@ -423,6 +495,7 @@ static Tbw__Result encode_result(Arena *arena, const Facts *facts) {
     result.killed_by_warden = facts->killed_by_warden;
     result.limit = (char *)code_name(facts->limit);
     result.limit_detail = wire_text(facts->limit_detail);
+    result.limit_subject = wire_text(facts->limit_subject);
     result.excerpt = wire_text(facts->excerpt);
     result.n_produced = facts->n_produced;
     result.produced = encode_produced(arena, facts);

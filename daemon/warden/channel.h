@@ -29,6 +29,15 @@ typedef struct ReadyReport {
 
 void ready_report_deinit(ReadyReport *report);
 
+/* What a survey found: what an interpreter needs, and which layers cannot be had here. */
+typedef struct SurveyReport {
+    RootPlan plan;
+    TextList missing; /* names of layers ... */
+    TextList reasons; /* ... and as many reasons */
+} SurveyReport;
+
+void survey_report_deinit(SurveyReport *report);
+
 /* Takes over fd, a connected stream socket, which becomes non-blocking. 0 or -errno; fd is closed
  * then. */
 int warden_channel_new(int fd, WardenChannel **ret_channel);
@@ -51,6 +60,7 @@ int warden_channel_decode_order(const uint8_t *payload, size_t payload_bytes, Or
 /* Each sends one whole message, waiting for a busy broker within a bound. 0, E_CLOSED, or -errno.
  */
 int warden_channel_send_ready(WardenChannel *channel, const ReadyReport *report);
+int warden_channel_send_survey(WardenChannel *channel, const SurveyReport *report);
 int warden_channel_send_invalid(WardenChannel *channel, const InvalidReport *report);
 int warden_channel_send_received(WardenChannel *channel);
 int warden_channel_send_result(WardenChannel *channel, const Facts *facts);

@@ -14,28 +14,24 @@
 #include "warden/checks/produced.h"
 #include "warden/excerpt.h"
 
-/* Of what was kept. A gap between head and tail ends a line. */
-static int make_excerpt(Facts *facts) {
-    const OutputFacts *err = &facts->err;
-    CLEANUP(freep) char *text = malloc(err->head_bytes + err->tail_bytes + 2);
-    if (!text) return error_origin(-ENOMEM);
-    size_t n_bytes = err->head_bytes;
-    memcpy(text, err->head, n_bytes);
-    if (err->omitted_bytes > 0) text[n_bytes++] = '\n';
-    memcpy(text + n_bytes, err->tail, err->tail_bytes);
-    n_bytes += err->tail_bytes;
-    const int r = excerpt_make(text, n_bytes, &facts->excerpt);
+/* Of what was kept. */
+static int make_excerpt(const Scanner *scanner, Facts *facts) {
+    CLEANUP(freep) char *text = NULL;
+    size_t n_bytes;
+    int r = output_join(&facts->err, &text, &n_bytes);
+    if (r == 0) r = excerpt_make(scanner, text, n_bytes, &facts->excerpt);
     return r < 0 ? error_fold(r) : 0;
 }
 
 static int finish_outputs(Cell *cell, const Scanner *scanner, const RunOutputs *outputs) {
     Facts *facts = &cell->facts;
-    output_finish(outputs->out, &facts->out);
-    output_finish(outputs->err, &facts->err);
+    const bool is_cut = facts->signal != 0 || facts->limit != CODE_NONE;
+    output_finish(outputs->out, is_cut, &facts->out);
+    output_finish(outputs->err, is_cut, &facts->err);
     int r = canaries_check_output(scanner, outputs->out, "stdout", &facts->findings);
     if (r == 0) r = canaries_check_output(scanner, outputs->err, "stderr", &facts->findings);
     const bool has_failed = facts->signal != 0 || facts->exit_code != 0;
-    if (r == 0 && has_failed) r = make_excerpt(facts);
+    if (r == 0 && has_failed) r = make_excerpt(scanner, facts);
     return r < 0 ? error_fold(r) : 0;
 }
 

@@ -1,11 +1,13 @@
 #include "warden/excerpt.h"
 
 #include <ctype.h>
+#include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
-#include "base/text.h"
+#include "warden/redact.h"
 
 /* A line without its end. */
 typedef struct Line {
@@ -51,8 +53,10 @@ static int copy(const char *text, const char *end, char **ret_excerpt) {
         *ret_excerpt = NULL;
         return 0;
     }
-    const int r = text_sanitize(text, (size_t)(end - text), ret_excerpt);
-    return r < 0 ? error_fold(r) : 0;
+    char *excerpt = strndup(text, (size_t)(end - text));
+    if (!excerpt) return error_origin(-ENOMEM);
+    *ret_excerpt = excerpt;
+    return 0;
 }
 
 static int copy_dump(const char *dump, const char *end, char **ret_excerpt) {
@@ -69,22 +73,32 @@ static int copy_dump(const char *dump, const char *end, char **ret_excerpt) {
     return copy(kept, kept + n_kept, ret_excerpt);
 }
 
-static int copy_tail(const char *text, const char *end, char **ret_excerpt) {
-    const char *start = text;
-    if (end - text > EXCERPT_MAX_BYTES) {
-        start = end - EXCERPT_MAX_BYTES;
-        const char *newline = memchr(start, '\n', (size_t)(end - start));
-        if (newline && newline + 1 < end) start = newline + 1;
-    }
+/* Where the last EXCERPT_MAX_BYTES begin: with a line, or else with a character and no rest of a
+ * marker. */
+static const char *find_tail(const Scanner *scanner, const char *text, const char *end) {
+    if (end - text <= EXCERPT_MAX_BYTES) return text;
+    const char *start = end - EXCERPT_MAX_BYTES;
+    const char *newline = memchr(start, '\n', (size_t)(end - start));
+    if (newline && newline + 1 < end) return newline + 1;
+    while (start < end && (*start & 0xc0) == 0x80) start++;
+    return start + redact_ended_bytes(scanner, start, (size_t)(end - start));
+}
+
+static int copy_tail(const Scanner *scanner, const char *text, const char *end,
+                     char **ret_excerpt) {
+    const char *start = find_tail(scanner, text, end);
     const char *first = find_line(start, end, traceback);
     return copy(first ? first : start, end, ret_excerpt);
 }
 
-int excerpt_make(const char *text, size_t n_bytes, char **ret_excerpt) {
-    const char *end = text + n_bytes;
-    const char *dump = find_line(text, end, fatal);
-    if (!dump) dump = find_line(text, end, thread_dump);
-    const int r = dump ? copy_dump(dump, end, ret_excerpt) : copy_tail(text, end, ret_excerpt);
+int excerpt_make(const Scanner *scanner, const char *text, size_t n_bytes, char **ret_excerpt) {
+    CLEANUP(freep) char *shown = NULL; /* before anything is cut */
+    int r = redact_again(scanner, text, n_bytes, &shown);
+    if (r < 0) return error_fold(r);
+    const char *end = shown + strlen(shown);
+    const char *dump = find_line(shown, end, fatal);
+    if (!dump) dump = find_line(shown, end, thread_dump);
+    r = dump ? copy_dump(dump, end, ret_excerpt) : copy_tail(scanner, shown, end, ret_excerpt);
     return r < 0 ? error_fold(r) : 0;
 }
 
@@ -106,17 +120,13 @@ static Line find_useful(const char *text, const char *end) {
     return last.text ? last : first;
 }
 
-int excerpt_useful_line(const char *text, size_t n_bytes, char **ret_line) {
-    Line line = find_useful(text, text + n_bytes);
+int excerpt_useful_line(const Scanner *scanner, const char *text, size_t n_bytes, char **ret_line) {
+    const Line line = find_useful(text, text + n_bytes);
     if (!line.text) {
         *ret_line = NULL;
         return 0;
     }
-    while (line.n_bytes > 0 && isspace((unsigned char)line.text[0])) {
-        line.text++;
-        line.n_bytes--;
-    }
-    if (line.n_bytes > EXCERPT_LINE_MAX_BYTES) line.n_bytes = EXCERPT_LINE_MAX_BYTES;
-    const int r = copy(line.text, line.text + line.n_bytes, ret_line);
+    const int r = redact_again_line(scanner, line.text, line.n_bytes, EXCERPT_LINE_MAX_BYTES,
+                                    ret_line);
     return r < 0 ? error_fold(r) : 0;
 }

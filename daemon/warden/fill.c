@@ -1,6 +1,7 @@
 #include "warden/fill.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,8 @@
 #include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "base/text.h"
+#include "platform/probe.h"
 #include "warden/excerpt.h"
 #include "warden/validate.h"
 
@@ -15,6 +18,7 @@ enum {
     KEEP_BYTES = 16384,        /* of the head, and of the tail, of its standard error */
     DRAIN_MAX_BYTES = 1 << 20, /* one fit for a job waits, and writes no more */
     NS_PER_US = 1000,
+    STAGING_BYTES = 1 << 30, /* inputs lie beside what a job may write itself */
 };
 
 /* What is known of an interpreter that has not said it is ready. */
@@ -44,27 +48,100 @@ static int gather_errors(Fill *fill) {
     return 0;
 }
 
+/* True when one of the layers that only an enclosure brings was ordered. */
+static bool wants_enclosure(const bool layers[CHILD_LAYER_COUNT]) {
+    for (ChildLayer layer = 0; layer < CHILD_LAYER_COUNT; layer++)
+        if (layers[layer] && child_layer_is_enclosing(layer)) return true;
+    return false;
+}
+
+static int take_layers(Fill *fill, bool layers[CHILD_LAYER_COUNT]) {
+    const TextList *ordered = &fill->cell->setup.layers;
+    for (size_t i = 0; i < ordered->n_items; i++) {
+        const ChildLayer layer = child_layer_from_name(ordered->items[i]);
+        if (layer == CHILD_LAYER_COUNT)
+            return invalid_set(fill->invalid, CODE_LAYER_MISSING, "there is no layer %s here",
+                               ordered->items[i]);
+        layers[layer] = true;
+    }
+    return 0;
+}
+
+static int enclose(Fill *fill) {
+    Cell *cell = fill->cell;
+    const EnclosureSpec spec = {
+        .uid = cell->setup.uid,
+        .root = &cell->setup.root,
+        .disk_bytes = cell->setup.limits.disk_bytes + STAGING_BYTES,
+    };
+    StepFailure failure;
+    int r = enclosure_enter(&spec, &failure, &cell->enclosure);
+    if (r == ENCLOSURE_E_REFUSED)
+        return invalid_set(fill->invalid, CODE_LAYER_MISSING, "cannot %s: %s", failure.step,
+                           strerror(failure.error));
+    if (r == 0)
+        r = workdir_adopt(enclosure_work_fd(cell->enclosure), ENCLOSURE_WORK, &cell->workdir);
+    return r < 0 ? error_fold(r) : 0;
+}
+
+/* While we still may: who encloses itself has no rights there any more. */
+static int enter_cgroup(Fill *fill) {
+    Cell *cell = fill->cell;
+    const int r = cgroup_enter(cell->setup.cgroup, &cell->cgroup);
+    if (r == -ENOMEM) return error_fold(r);
+    if (r < 0)
+        return invalid_set(fill->invalid, CODE_LAYER_MISSING,
+                           "cannot enter the control group %s: %s", cell->setup.cgroup,
+                           strerror(-r));
+    return 0;
+}
+
+static int make_directory(Fill *fill) {
+    Cell *cell = fill->cell;
+    const int r = workdir_make(cell->setup.directory, &cell->workdir);
+    if (r < 0)
+        return invalid_set(fill->invalid, CODE_ENVIRONMENT_INVALID, "cannot make %s: %s",
+                           cell->setup.directory, strerror(-r));
+    cell->is_made = true;
+    return 0;
+}
+
+static int spawn(Fill *fill, ChildSpec *spec) {
+    Cell *cell = fill->cell;
+    StepFailure failure;
+    const int r = child_spawn(spec, &failure, &cell->child);
+    if (r != CHILD_E_NOT_STARTED) return r < 0 ? error_fold(r) : 0;
+    if (failure.error == 0)
+        return invalid_set(fill->invalid, CODE_ENVIRONMENT_INVALID, "a wall does not hold: %s",
+                           failure.step);
+    return invalid_set(fill->invalid, CODE_CHILD_NEVER_STARTED, "cannot start %s: %s: %s",
+                       cell->setup.interpreter, failure.step, strerror(failure.error));
+}
+
 static int start(Fill *fill) {
     Cell *cell = fill->cell;
     const Setup *setup = &cell->setup;
-    int r = workdir_make(setup->directory, &cell->workdir);
-    if (r < 0)
-        return invalid_set(fill->invalid, CODE_ENVIRONMENT_INVALID, "cannot make %s: %s",
-                           setup->directory, strerror(-r));
-    cell->is_made = true;
-    const ChildSpec spec = {
+    ChildSpec spec = {
         .interpreter = setup->interpreter,
         .environment = &setup->environment,
-        .workdir = cell->workdir,
         .limits = &setup->limits,
         .channel = warden_channel_fd(cell->channel),
+        .hidden = &setup->hidden,
     };
-    ChildFailure failure;
-    r = child_spawn(&spec, &failure, &cell->child);
-    if (r == CHILD_E_NOT_STARTED)
-        return invalid_set(fill->invalid, CODE_CHILD_NEVER_STARTED, "cannot start %s: %s: %s",
-                           setup->interpreter, failure.step, strerror(failure.error));
-    if (r < 0) return error_fold(r);
+    int r = take_layers(fill, spec.layers);
+    if (r != 0) return r;
+    cell->proc_fd = open("/proc", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (cell->proc_fd < 0) return error_origin(-errno);
+    r = setup->cgroup[0] ? enter_cgroup(fill) : 0;
+    if (r != 0) return r;
+    r = wants_enclosure(spec.layers) ? enclose(fill) : make_directory(fill);
+    if (r != 0) return r;
+    spec.proc_fd = cell->proc_fd;
+    spec.enclosure = cell->enclosure;
+    spec.cgroup = cell->cgroup;
+    spec.workdir = cell->workdir;
+    r = spawn(fill, &spec);
+    if (r != 0) return r;
     ledger_note(&cell->ledger, LEDGER_SPAWNED, clock_mono_ns());
     r = harness_send_setup(cell->child, setup);
     return r < 0 ? error_fold(r) : 0;
@@ -73,8 +150,8 @@ static int start(Fill *fill) {
 static int explain_silence(Fill *fill) {
     CLEANUP(freep) char *line = NULL;
     int r = gather_errors(fill);
-    if (r == 0) r = excerpt_useful_line(fill->error_text, fill->error_bytes, &line);
-    if (r == 0) r = invalid_add_excerpt(fill->invalid, fill->error_text, fill->error_bytes);
+    if (r == 0) r = excerpt_useful_line(NULL, fill->error_text, fill->error_bytes, &line);
+    if (r == 0) r = invalid_add_excerpt(fill->invalid, NULL, fill->error_text, fill->error_bytes);
     if (r < 0) return error_fold(r);
     return invalid_set(fill->invalid, CODE_CHILD_NEVER_STARTED,
                        "hung: no start marker within %" PRIu64 " ms%s%s",
@@ -103,7 +180,8 @@ static int take_marker(Fill *fill, const ChildEvent *event, HarnessMarker *ret_m
         return invalid_set(fill->invalid, CODE_ENVIRONMENT_INVALID,
                            "the interpreter's first marker is not what the protocol allows");
     if (r < 0) return error_fold(r);
-    if (marker.kind != HARNESS_READY || reader->n_bytes > 0) return refuse_marker(fill, &marker);
+    const HarnessKind expected = fill->cell->setup.survey ? HARNESS_SURVEYED : HARNESS_READY;
+    if (marker.kind != expected || reader->n_bytes > 0) return refuse_marker(fill, &marker);
     *ret_marker = marker;
     marker = (HarnessMarker){0};
     return 0;
@@ -134,11 +212,11 @@ static int explain_death(Fill *fill) {
     if (r == 0) r = gather_errors(fill);
     if (r == CELL_E_INVALID) return r;
     if (r < 0) return error_fold(r);
-    return invalid_set_death(fill->invalid, &cell->exit, !fill->has_output, fill->error_text,
+    return invalid_set_death(fill->invalid, NULL, &cell->exit, !fill->has_output, fill->error_text,
                              fill->error_bytes);
 }
 
-/* Runs the interpreter up to its `ready`. */
+/* Runs the interpreter up to its first marker. */
 static int wait_ready(Fill *fill, HarnessMarker *ret_marker) {
     Cell *cell = fill->cell;
     const uint64_t deadline_ns = cell->ledger.spawned_ns + cell->setup.ready_timeout_ms * NS_PER_MS;
@@ -152,6 +230,8 @@ static int wait_ready(Fill *fill, HarnessMarker *ret_marker) {
             return CELL_E_STOPPED;
         case CHILD_DEADLINE:
             return explain_silence(fill);
+        case CHILD_BREACH: /* none is told before there are limits */
+            return error_origin(-EINVAL);
         case CHILD_EXITED:
             return explain_death(fill);
         case CHILD_STDERR:
@@ -231,5 +311,36 @@ int fill_cell(Cell *cell, ReadyReport *ret_ready, InvalidReport *ret_invalid) {
     if (r != 0) return r;
     *ret_ready = ready;
     ready = (ReadyReport){0};
+    return 0;
+}
+
+static int list_missing(const StepFailure missing[CHILD_LAYER_COUNT], SurveyReport *report) {
+    for (ChildLayer layer = 0; layer < CHILD_LAYER_COUNT; layer++) {
+        CLEANUP(freep) char *reason = NULL;
+        if (!missing[layer].step) continue;
+        int r = text_format(&reason, "cannot %s: %s", missing[layer].step,
+                            strerror(missing[layer].error));
+        if (r == 0) r = text_list_append(&report->missing, child_layer_name(layer));
+        if (r == 0) r = text_list_append(&report->reasons, reason);
+        if (r < 0) return error_fold(r);
+    }
+    return 0;
+}
+
+int fill_survey(Cell *cell, SurveyReport *ret_report, InvalidReport *ret_invalid) {
+    CLEANUP(fill_deinit) Fill fill = {.cell = cell, .invalid = ret_invalid};
+    CLEANUP(harness_marker_deinit) HarnessMarker marker = {0};
+    CLEANUP(survey_report_deinit) SurveyReport report = {0};
+    StepFailure missing[CHILD_LAYER_COUNT];
+    int r = probe_layers(cell->setup.uid, missing);
+    if (r == 0) r = keeper_init(&fill.errors, KEEP_BYTES);
+    if (r == 0) r = start(&fill);
+    if (r == 0) r = wait_ready(&fill, &marker);
+    if (r == 0) r = list_missing(missing, &report);
+    if (r != 0) return r;
+    report.plan = marker.plan;
+    marker.plan = (RootPlan){0};
+    *ret_report = report;
+    report = (SurveyReport){0};
     return 0;
 }

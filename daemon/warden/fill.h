@@ -8,3 +8,7 @@
  * the kernel says. The caller deinits whichever report is filled. 0, CELL_E_INVALID,
  * CELL_E_STOPPED, or -errno. */
 int fill_cell(Cell *cell, ReadyReport *ret_ready, InvalidReport *ret_invalid);
+
+/* Finds out what an interpreter needs in a root of its own, and which layers this system has. The
+ * same results; a cell is fit for nothing else then. */
+int fill_survey(Cell *cell, SurveyReport *ret_report, InvalidReport *ret_invalid);

@@ -14,10 +14,10 @@
 enum { LENGTH_DIGITS = 10, HASH_DIGITS = 16, MAX_FAILURES = 50 };
 
 static const char *const kind_names[HARNESS_KIND_COUNT] = {
-    [HARNESS_READY] = "ready",       [HARNESS_UNFIT] = "unfit",     [HARNESS_RECEIVED] = "received",
-    [HARNESS_PARSED] = "parsed",     [HARNESS_ALLOWED] = "allowed", [HARNESS_COMPILED] = "compiled",
-    [HARNESS_REJECTED] = "rejected", [HARNESS_HELD] = "held",       [HARNESS_STARTED] = "started",
-    [HARNESS_ENDED] = "ended",
+    [HARNESS_SURVEYED] = "surveyed", [HARNESS_READY] = "ready",       [HARNESS_UNFIT] = "unfit",
+    [HARNESS_RECEIVED] = "received", [HARNESS_PARSED] = "parsed",     [HARNESS_ALLOWED] = "allowed",
+    [HARNESS_COMPILED] = "compiled", [HARNESS_REJECTED] = "rejected", [HARNESS_HELD] = "held",
+    [HARNESS_STARTED] = "started",   [HARNESS_ENDED] = "ended",
 };
 
 /* --- What it is told ----------------------------------------------------------------------- */
@@ -50,13 +50,18 @@ static json_t *make_array(const TextList *list) {
 }
 
 int harness_send_setup(Child *child, const Setup *setup) {
-    int r = send_frame(child, harness_source, harness_source_bytes);
+    int r = setup->survey ? send_frame(child, survey_source, survey_source_bytes)
+                          : send_frame(child, harness_source, harness_source_bytes);
     if (r < 0) return error_fold(r);
+    const bool hide = text_list_contains(&setup->layers,
+                                         child_layer_name(CHILD_LAYER_NOT_DUMPABLE));
     r = send_json(child,
-                  json_pack("{s:o, s:o, s:o, s:o, s:s}", "preload", make_array(&setup->preload),
+                  json_pack("{s:o, s:o, s:o, s:o, s:o, s:s, s:s, s:b}", "readable",
+                            make_array(&setup->readable), "preload", make_array(&setup->preload),
                             "allowed_imports", make_array(&setup->allowed_imports), "refused_calls",
                             make_array(&setup->refused_calls), "poisoned_modules",
-                            make_array(&setup->poisoned_modules), "warmup", setup->warmup));
+                            make_array(&setup->poisoned_modules), "warmup", setup->warmup,
+                            "interpreter", setup->interpreter, "hide", (int)hide));
     return r < 0 ? error_fold(r) : 0;
 }
 
@@ -74,6 +79,7 @@ void harness_marker_deinit(HarnessMarker *marker) {
     free(marker->ready.directory);
     child_env_deinit(&marker->ready.environment);
     text_list_deinit(&marker->ready.imports);
+    root_plan_deinit(&marker->plan);
     free(marker->step);
     free(marker->error);
     failure_list_deinit(&marker->failures);
@@ -170,6 +176,20 @@ static int parse_rejected(const json_t *line, FailureList *failures) {
     return 0;
 }
 
+static int parse_surveyed(const json_t *line, RootPlan *plan) {
+    const json_t *links = json_object_get(line, "links");
+    if (!json_is_array(links)) return HARNESS_E_MALFORMED;
+    int r = copy_texts(json_object_get(line, "paths"), &plan->paths);
+    for (size_t i = 0; r == 0 && i < json_array_size(links); i++) {
+        const json_t *link = json_array_get(links, i);
+        const char *path = json_string_value(json_array_get(link, 0));
+        const char *target = json_string_value(json_array_get(link, 1));
+        if (!path || !target) return HARNESS_E_MALFORMED;
+        r = root_plan_add_link(plan, path, target);
+    }
+    return r;
+}
+
 static HarnessKind parse_kind(const json_t *line) {
     const char *name = json_string_value(json_object_get(line, "marker"));
     HarnessKind kind = 0;
@@ -182,6 +202,7 @@ static int parse_body(const json_t *line, const char *nonce, HarnessMarker *mark
     if (marker->kind == HARNESS_KIND_COUNT) return HARNESS_E_MALFORMED;
     if (marker->kind == HARNESS_READY) return parse_ready(line, &marker->ready);
     if (marker->kind == HARNESS_UNFIT) return parse_unfit(line, marker);
+    if (marker->kind == HARNESS_SURVEYED) return parse_surveyed(line, &marker->plan);
     const char *said = json_string_value(json_object_get(line, "nonce"));
     if (!said || !nonce[0] || strcmp(said, nonce) != 0) return HARNESS_E_MALFORMED;
     return marker->kind == HARNESS_REJECTED ? parse_rejected(line, &marker->failures) : 0;

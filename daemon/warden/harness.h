@@ -12,7 +12,15 @@
 #include "verdict/facts.h"
 #include "warden/order.h"
 
-enum { HARNESS_LINE_MAX_BYTES = 1 << 16 };
+enum { HARNESS_LINE_MAX_BYTES = 1 << 19 };
+
+/* Of a reject's texts so much is shown. harness.py cuts them later than that, in characters:
+ * whoever cuts before a text is redacted cuts a canary in two. */
+enum {
+    HARNESS_SUBJECT_BYTES = 200,
+    HARNESS_MESSAGE_BYTES = 1000,
+    HARNESS_SPARE_BYTES = 4096, /* the longest canary */
+};
 
 /* Documented results. */
 enum {
@@ -31,6 +39,7 @@ typedef enum HarnessKind {
     HARNESS_HELD,
     HARNESS_STARTED,
     HARNESS_ENDED,
+    HARNESS_SURVEYED, /* a survey's only one */
     HARNESS_KIND_COUNT,
 } HarnessKind;
 
@@ -53,14 +62,16 @@ typedef struct HarnessReady {
 typedef struct HarnessMarker {
     HarnessKind kind;
     HarnessReady ready;
+    RootPlan plan;        /* SURVEYED */
     char *step;           /* UNFIT */
     char *error;          /* UNFIT */
-    FailureList failures; /* REJECTED: at least one; text as the harness made it */
+    FailureList failures; /* REJECTED: at least one; neither redacted nor cut to size */
 } HarnessMarker;
 
 void harness_marker_deinit(HarnessMarker *marker);
 
-/* Queues for the child: the harness itself and its set-up. 0 or -ENOMEM. */
+/* Queues for the child: the harness itself, or the survey if that is what is wanted, and its
+ * set-up. 0 or -ENOMEM. */
 int harness_send_setup(Child *child, const Setup *setup);
 /* Queues the job; with `hold` it stops before the code starts. 0 or -ENOMEM. */
 int harness_send_order(Child *child, const Order *order, bool hold);

@@ -29,20 +29,21 @@ int invalid_set(InvalidReport *report, Code code, const char *format, ...) {
     return INVALID_E_REPORTED;
 }
 
-int invalid_add_excerpt(InvalidReport *report, const char *error_text, size_t error_bytes) {
+int invalid_add_excerpt(InvalidReport *report, const Scanner *scanner, const char *error_text,
+                        size_t error_bytes) {
     char *excerpt;
-    const int r = excerpt_make(error_text, error_bytes, &excerpt);
+    const int r = excerpt_make(scanner, error_text, error_bytes, &excerpt);
     if (r < 0) return error_fold(r);
     free(report->stderr_excerpt);
     report->stderr_excerpt = excerpt;
     return 0;
 }
 
-int invalid_set_death(InvalidReport *report, const ChildExit *exit, bool is_silent,
-                      const char *error_text, size_t error_bytes) {
+int invalid_set_death(InvalidReport *report, const Scanner *scanner, const ChildExit *exit,
+                      bool is_silent, const char *error_text, size_t error_bytes) {
     CLEANUP(freep) char *line = NULL;
-    int r = excerpt_useful_line(error_text, error_bytes, &line);
-    if (r == 0) r = invalid_add_excerpt(report, error_text, error_bytes);
+    int r = excerpt_useful_line(scanner, error_text, error_bytes, &line);
+    if (r == 0) r = invalid_add_excerpt(report, scanner, error_text, error_bytes);
     if (r < 0) return error_fold(r);
     const char *separator = line ? ": " : "", *words = line ? line : "";
     if (exit->signal)

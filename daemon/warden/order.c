@@ -14,8 +14,11 @@ void setup_deinit(Setup *setup) {
     text_list_deinit(&setup->refused_calls);
     text_list_deinit(&setup->poisoned_modules);
     free(setup->warmup);
-    text_list_deinit(&setup->required_layers);
-    text_list_deinit(&setup->optional_layers);
+    text_list_deinit(&setup->layers);
+    root_plan_deinit(&setup->root);
+    free(setup->cgroup);
+    text_list_deinit(&setup->hidden);
+    text_list_deinit(&setup->readable);
     *setup = (Setup){0};
 }
 

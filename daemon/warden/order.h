@@ -2,12 +2,14 @@
  * one environment, then its one job. Never holds a byte that generated code produced. */
 #pragma once
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/text.h"
 #include "config/config.h"
 #include "platform/child_env.h"
+#include "platform/enclosure.h"
 
 enum { ORDER_NONCE_BYTES = 16, ORDER_NONCE_TEXT_BYTES = 2 * ORDER_NONCE_BYTES + 1 };
 
@@ -28,8 +30,13 @@ typedef struct Setup {
     char *warmup;
     Limits limits; /* bounds for every job */
     uint64_t ready_timeout_ms;
-    TextList required_layers;
-    TextList optional_layers;
+    TextList layers;   /* each must be in force */
+    uint32_t uid;      /* of the user that owns nothing */
+    RootPlan root;     /* what there is in a root of its own */
+    TextList hidden;   /* paths that must not be there */
+    TextList readable; /* by a job, besides what its interpreter needs */
+    char *cgroup;      /* path of its control group; empty: none */
+    bool survey;       /* only finds out what an interpreter needs in a root of its own */
     size_t keep_bytes; /* of the head, and again of the tail, of each output */
 } Setup;
 

@@ -18,6 +18,8 @@ enum {
     RECEIVE_LIMIT_MS = 10000,  /* from handing the job over to its start marker */
     REST_MAX_BYTES = 64 << 20, /* more than any pipe holds */
     CPU_CHECK_MIN_MS = 2,
+    PRESSURE_BYTES = 96,
+    TASKS_OF_ENCLOSURE = 1, /* the first process of its namespace */
     NS_PER_US = 1000,
 };
 
@@ -31,8 +33,9 @@ typedef struct Run {
     uint64_t received_ns; /* 0: not yet */
     uint64_t ended_ns;    /* when the interpreter was seen to be dead, or was killed */
     uint64_t cpu_base_ns; /* used before the job */
-    bool is_over;         /* nothing more is waited for */
-    bool is_killed;       /* by us */
+    uint64_t pressure_base_us;
+    bool is_over;   /* nothing more is waited for */
+    bool is_killed; /* by us */
 } Run;
 
 /* --- Ends ---------------------------------------------------------------------------------- */
@@ -73,20 +76,33 @@ static int fault(Run *run, Code code, const char *detail) {
 
 /* Harness markers that may come once a job is there. */
 static const LedgerEvent marker_events[HARNESS_KIND_COUNT] = {
-    [HARNESS_READY] = LEDGER_EVENT_COUNT, [HARNESS_UNFIT] = LEDGER_EVENT_COUNT,
-    [HARNESS_RECEIVED] = LEDGER_RECEIVED, [HARNESS_PARSED] = LEDGER_PARSED,
-    [HARNESS_ALLOWED] = LEDGER_ALLOWED,   [HARNESS_COMPILED] = LEDGER_COMPILED,
-    [HARNESS_REJECTED] = LEDGER_REJECTED, [HARNESS_HELD] = LEDGER_HELD,
-    [HARNESS_STARTED] = LEDGER_STARTED,   [HARNESS_ENDED] = LEDGER_ENDED,
+    [HARNESS_READY] = LEDGER_EVENT_COUNT,
+    [HARNESS_UNFIT] = LEDGER_EVENT_COUNT,
+    [HARNESS_SURVEYED] = LEDGER_EVENT_COUNT,
+    [HARNESS_RECEIVED] = LEDGER_RECEIVED,
+    [HARNESS_PARSED] = LEDGER_PARSED,
+    [HARNESS_ALLOWED] = LEDGER_ALLOWED,
+    [HARNESS_COMPILED] = LEDGER_COMPILED,
+    [HARNESS_REJECTED] = LEDGER_REJECTED,
+    [HARNESS_HELD] = LEDGER_HELD,
+    [HARNESS_STARTED] = LEDGER_STARTED,
+    [HARNESS_ENDED] = LEDGER_ENDED,
 };
+
+/* One that is so long may have been cut by the harness, within a canary. */
+static int take_text(const Run *run, const char *text, size_t max_bytes, char **ret_text) {
+    const bool is_cut = strlen(text) >= max_bytes + HARNESS_SPARE_BYTES;
+    const int r = redact_line(run->scanner, text, max_bytes, is_cut, ret_text);
+    return r < 0 ? error_fold(r) : 0;
+}
 
 /* Texts of the static rules quote the source. */
 static int take_rejects(Run *run, const FailureList *failures) {
     for (size_t i = 0; i < failures->n_items; i++) {
         const Failure *from = &failures->items[i];
         Failure failure = {.code = from->code, .line = from->line};
-        int r = redact_text(run->scanner, from->subject, &failure.subject);
-        if (r == 0) r = redact_text(run->scanner, from->message, &failure.message);
+        int r = take_text(run, from->subject, HARNESS_SUBJECT_BYTES, &failure.subject);
+        if (r == 0) r = take_text(run, from->message, HARNESS_MESSAGE_BYTES, &failure.message);
         if (r == 0) r = failure_list_append(&run->cell->facts.rejects, &failure);
         failure_deinit(&failure);
         if (r < 0) return error_fold(r);
@@ -171,6 +187,19 @@ static uint64_t next_check_ns(const Run *run) {
     return cpu_ns < wall_ns ? cpu_ns : wall_ns;
 }
 
+/* Tells a slow host from slow code. */
+static void describe_pressure(const Run *run, char text[PRESSURE_BYTES]) {
+    const uint64_t now_us = child_cpu_pressure_us(run->cell->child);
+    const uint64_t elapsed_us = (clock_mono_ns() - run->dispatched_ns) / NS_PER_US;
+    text[0] = '\0';
+    if (now_us == 0 || elapsed_us == 0) return; /* this host does not say */
+    const uint64_t waited_us = now_us - run->pressure_base_us;
+    const uint64_t percent = waited_us < elapsed_us ? waited_us * 100 / elapsed_us : 100;
+    snprintf(text, PRESSURE_BYTES,
+             "; for %" PRIu64 " %% of that time something on this host waited for a processor",
+             percent);
+}
+
 static int on_deadline(Run *run) {
     const Limits *limits = &run->order->limits;
     const bool is_late = clock_mono_ns() >= wall_deadline_ns(run);
@@ -178,15 +207,82 @@ static int on_deadline(Run *run) {
         stop(run);
         return 0;
     }
-    if (is_late) {
-        stop(run);
-        return exceed(run, CODE_TIMEOUT, "reached its wall clock limit of %" PRIu64 " ms",
-                      limits->wall_ms);
-    }
-    if (cpu_used_ms(run) < limits->cpu_ms) return 0;
+    if (!is_late && cpu_used_ms(run) < limits->cpu_ms) return 0;
+    char pressure[PRESSURE_BYTES];
+    describe_pressure(run, pressure);
     stop(run);
-    return exceed(run, CODE_TIMEOUT, "reached its CPU time limit of %" PRIu64 " ms",
-                  limits->cpu_ms);
+    return exceed(run, CODE_TIMEOUT, "reached its %s limit of %" PRIu64 " ms%s",
+                  is_late ? "wall clock" : "CPU time", is_late ? limits->wall_ms : limits->cpu_ms,
+                  pressure);
+}
+
+/* --- Breaches ------------------------------------------------------------------------------ */
+
+/* Before the code starts it is the harness that called, and that is no word on the code. */
+static int on_forbidden_call(Run *run, const char *call) {
+    Facts *facts = &run->cell->facts;
+    if (!ledger_has_started(&run->cell->ledger))
+        return fault(run, CODE_HARNESS_FAILED, "a forbidden system call before the code started");
+    facts->limit_subject = strdup(call);
+    if (!facts->limit_subject) return error_origin(-ENOMEM);
+    return exceed(run, CODE_FORBIDDEN_SYSCALL, "made the system call %s, which no job may make",
+                  call);
+}
+
+static int on_breach(Run *run, const ChildBreach *breach) {
+    const Limits *limits = &run->order->limits;
+    stop(run);
+    switch (breach->kind) {
+    case CHILD_BREACH_CALL:
+        return on_forbidden_call(run, breach->call);
+    case CHILD_BREACH_MEMORY:
+        if (breach->amount == 0)
+            return exceed(run, CODE_MEMORY_LIMIT, "used up its %" PRIu64 " bytes of memory",
+                          limits->memory_bytes);
+        return exceed(run, CODE_MEMORY_LIMIT,
+                      "asked for %" PRIu64 " bytes when less was left of its %" PRIu64
+                      " bytes of memory",
+                      breach->amount, limits->memory_bytes);
+    case CHILD_BREACH_PROCESSES:
+        return exceed(run, CODE_PROCESS_LIMIT,
+                      "wanted more than %" PRIu64 " processes and threads at once", breach->amount);
+    case CHILD_BREACH_OPEN_FILES:
+        return exceed(run, CODE_OPEN_FILES_LIMIT,
+                      "a process had more than %" PRIu64 " files open at once", breach->amount);
+    }
+    return error_origin(-EINVAL);
+}
+
+/* What a full work directory shows for as long as it is full. */
+static int check_disk(Run *run) {
+    const Enclosure *enclosure = run->cell->enclosure;
+    switch (enclosure ? enclosure_full(enclosure) : ENCLOSURE_HAS_ROOM) {
+    case ENCLOSURE_HAS_ROOM:
+        break;
+    case ENCLOSURE_OUT_OF_BYTES:
+        return exceed(run, CODE_DISK_LIMIT, "filled its %" PRIu64 " bytes of disk",
+                      run->order->limits.disk_bytes);
+    case ENCLOSURE_OUT_OF_FILES:
+        return exceed(run, CODE_DISK_LIMIT,
+                      "made as many files and directories as there may be: %" PRIu64,
+                      enclosure_max_files());
+    }
+    return 0;
+}
+
+/* What the kernel did to the job as a whole. */
+static int check_cgroup(Run *run) {
+    const Limits *limits = &run->order->limits;
+    const CgroupEvents events = run->cell->cgroup ? cgroup_events(run->cell->cgroup)
+                                                  : (CgroupEvents){0};
+    if (events.memory_kills > 0)
+        return exceed(run, CODE_MEMORY_LIMIT,
+                      "its processes together used up %" PRIu64 " bytes of memory",
+                      limits->memory_bytes);
+    if (events.refused_tasks > 0)
+        return exceed(run, CODE_PROCESS_LIMIT, "wanted more than %" PRIu32 " processes and threads",
+                      limits->processes);
+    return 0;
 }
 
 /* --- The loop ------------------------------------------------------------------------------ */
@@ -202,6 +298,8 @@ static int on_event(Run *run, const ChildEvent *event) {
         run->is_over = true;
         run->ended_ns = clock_mono_ns();
         return 0;
+    case CHILD_BREACH:
+        return on_breach(run, &event->breach);
     case CHILD_MARKER:
         return on_marker_bytes(run, event);
     case CHILD_STDOUT:
@@ -219,6 +317,7 @@ static int watch(Run *run) {
         int r = child_next(run->cell->child, check_ns, &event);
         if (r < 0) return error_fold(r);
         r = on_event(run, &event);
+        if (r == 0) r = check_disk(run);
         if (r != 0) return r;
         if (event.kind == CHILD_DEADLINE || was_received != (run->received_ns != 0))
             check_ns = next_check_ns(run);
@@ -242,7 +341,13 @@ static int take_rest(Run *run) {
 
 static int dispatch(Run *run, bool hold) {
     Cell *cell = run->cell;
-    int r = child_limit(cell->child, &run->order->limits);
+    const Limits *limits = &run->order->limits;
+    int r = cell->enclosure ? enclosure_seal(cell->enclosure, limits->disk_bytes) : 0;
+    if (r == 0) r = child_limit(cell->child, limits);
+    /* Files in memory count as memory: that the disk is full must show before that memory is. */
+    if (r == 0 && cell->cgroup)
+        r = cgroup_limit(cell->cgroup, limits->memory_bytes + limits->disk_bytes, limits->processes,
+                         TASKS_OF_ENCLOSURE);
     if (r < 0)
         return invalid_set(run->invalid, CODE_LAYER_MISSING, "the job's limits cannot be set: %s",
                            strerror(-r));
@@ -250,6 +355,7 @@ static int dispatch(Run *run, bool hold) {
         return invalid_set(run->invalid, CODE_CHILD_NEVER_STARTED,
                            "the interpreter died before it was given the job");
     run->cpu_base_ns = child_cpu_ns(cell->child);
+    run->pressure_base_us = child_cpu_pressure_us(cell->child);
     memcpy(cell->reader.nonce, run->order->nonce, sizeof cell->reader.nonce);
     run->dispatched_ns = clock_mono_ns();
     ledger_note(&cell->ledger, LEDGER_DISPATCHED, run->dispatched_ns);
@@ -298,6 +404,10 @@ static int finish(Run *run) {
     ledger_note(&cell->ledger, LEDGER_REAPED, clock_mono_ns());
     note_exit(run);
     note_usage(run);
+    r = check_disk(run);
+    if (r < 0) return error_fold(r);
+    r = check_cgroup(run);
+    if (r < 0) return error_fold(r);
     /* What the watching could not see: descendants, and the last moments. */
     if (run->received_ns && cell->facts.cpu_us > run->order->limits.cpu_ms * UINT64_C(1000))
         r = exceed(run, CODE_TIMEOUT, "used %" PRIu64 " us of CPU time; %" PRIu64 " ms are allowed",
@@ -315,14 +425,17 @@ static int explain(Run *run) {
         return invalid_set(run->invalid, CODE_CHILD_NEVER_STARTED,
                            "hung: no start marker within %d ms of being given the job",
                            RECEIVE_LIMIT_MS);
+    const ChildExit *exit = &run->cell->exit;
     OutputFacts errors = {0};
-    output_finish(run->outputs->err, &errors);
-    const int r = invalid_set_death(run->invalid, &run->cell->exit,
-                                    output_total_bytes(run->outputs->out) == 0,
-                                    (const char *)errors.head, errors.head_bytes);
+    CLEANUP(freep) char *text = NULL;
+    size_t n_bytes;
+    output_finish(run->outputs->err, exit->signal != 0, &errors);
+    const int r = output_join(&errors, &text, &n_bytes);
     free(errors.head);
     free(errors.tail);
-    return r;
+    if (r < 0) return error_fold(r);
+    return invalid_set_death(run->invalid, run->scanner, exit,
+                             output_total_bytes(run->outputs->out) == 0, text, n_bytes);
 }
 
 int run_order(Cell *cell, const Order *order, const Scanner *scanner, const RunOutputs *outputs,

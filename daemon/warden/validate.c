@@ -7,17 +7,16 @@
 #include "base/error.h"
 
 static bool is_in_force(const ChildView *view, const char *name) {
-    for (ChildLayer layer = 0; layer < CHILD_LAYER_COUNT; layer++)
-        if (strcmp(child_layer_name(layer), name) == 0) return view->layers[layer];
-    return false;
+    const ChildLayer layer = child_layer_from_name(name);
+    return layer < CHILD_LAYER_COUNT && view->layers[layer];
 }
 
 int validate_layers(const Setup *setup, const ChildView *view, InvalidReport *ret_invalid) {
-    for (size_t i = 0; i < setup->required_layers.n_items; i++) {
-        const char *name = setup->required_layers.items[i];
+    for (size_t i = 0; i < setup->layers.n_items; i++) {
+        const char *name = setup->layers.items[i];
         if (!is_in_force(view, name))
-            return invalid_set(ret_invalid, CODE_LAYER_MISSING,
-                               "the required layer %s is not in force", name);
+            return invalid_set(ret_invalid, CODE_LAYER_MISSING, "the layer %s is not in force",
+                               name);
     }
     return 0;
 }

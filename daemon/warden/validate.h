@@ -8,7 +8,7 @@
 #include "warden/invalid.h"
 #include "warden/order.h"
 
-/* Every required layer is in force. 0, INVALID_E_REPORTED, or -ENOMEM. */
+/* Every layer that was ordered is in force. 0, INVALID_E_REPORTED, or -ENOMEM. */
 int validate_layers(const Setup *setup, const ChildView *view, InvalidReport *ret_invalid);
 /* All else. 0, INVALID_E_REPORTED, or -errno. */
 int validate_ready(const Setup *setup, const Workdir *workdir, const ChildView *view,

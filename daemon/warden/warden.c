@@ -44,6 +44,8 @@ static int wait_order(Cell *cell, InvalidReport *invalid, Order *ret_order) {
             return explain_idle_death(cell, invalid);
         case CHILD_DEADLINE:
             break;
+        case CHILD_BREACH: /* none is told before there are limits */
+            return error_origin(-EINVAL);
         case CHILD_MARKER:
         case CHILD_STDOUT:
         case CHILD_STDERR:
@@ -81,6 +83,14 @@ static int run(Cell *cell, const Order *order, InvalidReport *invalid) {
     return report(cell);
 }
 
+static int survey(Cell *cell, InvalidReport *invalid) {
+    CLEANUP(survey_report_deinit) SurveyReport report = {0};
+    int r = fill_survey(cell, &report, invalid);
+    if (r != 0) return r;
+    r = warden_channel_send_survey(cell->channel, &report);
+    return r == WARDEN_CHANNEL_E_CLOSED ? CELL_E_STOPPED : r;
+}
+
 static int serve(Cell *cell, InvalidReport *invalid) {
     CLEANUP(ready_report_deinit) ReadyReport ready = {0};
     CLEANUP(order_deinit) Order order = {0};
@@ -112,7 +122,7 @@ int warden_serve(WardenChannel *channel) {
     if (r == WARDEN_CHANNEL_E_CLOSED) return 0;
     if (r != 0) return r < 0 ? error_fold(r) : error_origin(-EPROTO);
     r = cell_init(&cell, channel, &setup);
-    if (r == 0) r = serve(&cell, &invalid);
+    if (r == 0) r = cell.setup.survey ? survey(&cell, &invalid) : serve(&cell, &invalid);
     const int error = r < 0 ? r : 0;
     if (error < 0) r = report_error(&cell, &invalid, error);
     if (r == CELL_E_INVALID) (void)warden_channel_send_invalid(channel, &invalid);

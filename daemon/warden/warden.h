@@ -5,5 +5,6 @@
 #include "warden/channel.h"
 
 /* Serves the broker at the other end of the channel until the environment is spent or the broker is
- * gone; nothing of the environment is left then. 0 or -errno. */
+ * gone; nothing of the environment is left then. 0, CELL_E_LATE when its directory takes long to
+ * remove: the rest is the broker's to do, or -errno. */
 int warden_serve(WardenChannel *channel);

@@ -18,9 +18,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n_bytes) {
     expect_utf8(message.version);
     if (message.facts) {
         expect_utf8(message.facts->excerpt);
+        expect_utf8(message.facts->limit_subject);
         for (size_t i = 0; i < message.facts->findings.n_items; i++)
             expect_utf8(message.facts->findings.items[i].message);
     }
+    for (size_t i = 0; i < message.survey.reasons.n_items; i++)
+        expect_utf8(message.survey.reasons.items[i]);
     channel_message_deinit(&message);
     return 0;
 }

@@ -27,6 +27,10 @@ static void take_setup(const uint8_t *data, size_t size) {
     if (r != 0) return;
     require(setup.directory[0] == '/' && setup.interpreter[0] == '/');
     require(has_limits(&setup.limits) && setup.ready_timeout_ms > 0);
+    for (size_t i = 0; i < setup.root.paths.n_items; i++)
+        require(setup.root.paths.items[i][0] == '/');
+    for (size_t i = 0; i < setup.root.n_links; i++)
+        require(setup.root.links[i].path[0] == '/' && setup.root.links[i].target[0] != '\0');
     setup_deinit(&setup);
 }
 

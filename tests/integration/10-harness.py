@@ -44,6 +44,7 @@ SETUP = {
     "refused_calls": ["eval", "exec", "open", "getattr", "__import__"],
     "poisoned_modules": ["socket", "subprocess", "http"],
     "warmup": "",
+    "hide": False,
 }
 PASSED = ["received", "parsed", "allowed", "compiled", "started", "ended"]
 
@@ -525,12 +526,35 @@ class HarnessTests:
         wanted = [("forbidden_attribute", f"__a{n}", n + 1) for n in range(50)]
         self.rejects(code, *wanted)
 
-    def test_long_names_are_cut(self):
-        name = "__" + "\u00e9" * 5000
+    def test_long_names_are_cut_with_room_for_a_canary(self):
+        """The warden shows 200 and 1000, after it has redacted canaries of up to 4096."""
+        run = self.run_job("import " + "x" * 9000)
+        self.assertEqual(len(run.markers[-1]["failures"][0]["subject"]), 200 + 4096)
+        self.assertEqual(len(run.messages[0]), 1000 + 4096)
+        run = self.run_job("import x" + "y" * 4000)
+        self.assertEqual(len(run.markers[-1]["failures"][0]["subject"]), 4001)
+
+    def test_many_long_names_fit_one_line(self):
+        name = "__" + "\U00010400" * 5000
         run = self.run_job("".join(f"x.{name}{n}\n" for n in range(50)))
         self.assertEqual(run.names[-1], "rejected")
-        self.assertTrue(0 < len(run.failures) <= 50)
-        self.assertLessEqual(len(json.dumps(run.markers[-1])), 65536)
+        self.assertTrue(0 < len(run.failures) < 50)
+        self.assertLess(len(json.dumps(run.markers[-1])), 1 << 19)
+
+    def test_the_name_of_a_feature_is_whole_or_left_out(self):
+        allowed = SETUP["allowed_imports"] + ["__future__"]
+        for name, shown in (("x" * 200, "no such future feature"),
+                            ("x" * 20, f"future feature {'x' * 20} is not defined")):
+            code = f"from __future__ import {name}"
+            run = self.rejects(code, ("does_not_compile", "", 1), allowed_imports=allowed)
+            self.assertEqual(run.messages, [f"SyntaxError: {shown}"])
+
+    def test_what_a_flush_raises_is_told_whole(self):
+        code = (
+            "import sys\nclass Lost:\n  def flush(self): raise OSError('x' * 2000 + 'a  b\\nc')\n"
+            "sys.stdout = Lost()\n"
+        )
+        self.assertIn("x" * 2000 + "a  b\nc\n", self.exits(code, 120).err)
 
     # --- what does not parse or compile
 

@@ -17,6 +17,10 @@ profiles:
     interpreter: $T/fake/faulty-python
     preload: [json]
     pool: {min_ready: 1, max: 2, ready_timeout_s: 3}
+    # A stand-in executes the real interpreter, which no layer but these lets it do.
+    isolation:
+      required: [session, death_signal, rlimits, descriptors, work_directory, no_new_privileges]
+      optional: []
 END
 }
 

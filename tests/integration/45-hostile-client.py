@@ -14,7 +14,10 @@ import time
 BUILD = os.path.abspath(os.environ["BUILD"])
 CHECKS = 0
 MALFORMED, TOO_LARGE, HELLO_REQUIRED, VERSION_MISMATCH, UNIMPLEMENTED, INVALID = 1, 2, 3, 4, 5, 6
-HELLO, ERROR, SUBMIT, ACCEPTED, GET_STATUS, STATUS = 2, 3, 10, 11, 20, 21
+EXHAUSTED = 9
+HELLO, ERROR, SUBMIT, ACCEPTED, LIST, JOBS, GET_STATUS, STATUS = 2, 3, 10, 11, 17, 18, 20, 21
+MAX_FRAME = 4 << 20
+NOBODY = 65534
 
 
 def check(truth, what):
@@ -179,6 +182,57 @@ def rude_ends(path):
     deaf.socket.close()
 
 
+def in_another_user(work):
+    """Runs it in a child of another peer; only root can be two peers."""
+    if os.geteuid() != 0:
+        print("not root: what others may still submit is not tested")
+        return
+    child = os.fork()
+    if child == 0:
+        try:
+            os.setgroups([])
+            os.setgid(NOBODY)
+            os.setuid(NOBODY)
+            work()
+            os._exit(0)
+        except BaseException as error:
+            sys.stderr.write(f"{error}\n")
+            os._exit(1)
+    check(os.waitpid(child, 0)[1] == 0, "another peer is served")
+
+
+def large_submission(path):
+    client = Client(path)
+    client.send(request(SUBMIT, submit_body(key=b"large", code=b"#" * 200000)))
+    check(ACCEPTED in client.read(), "a large submission of another peer is accepted")
+
+
+def announcements(path):
+    """Large frames that are announced and never sent take one peer's share alone."""
+    stuck = []
+    for _ in range(2):
+        stuck.append(Client(path))
+        stuck[-1].send(struct.pack(">I", MAX_FRAME) + b"x")
+    one_more = Client(path)
+    one_more.send(struct.pack(">I", MAX_FRAME) + b"x")
+    one_more.expect_error(EXHAUSTED, "more than half of what all may send at once", True)
+    in_another_user(lambda: large_submission(path))
+    for client in stuck:
+        client.socket.close()
+
+
+def burst(path):
+    """Many requests in one go are all answered; who asks one thing need not wait for that."""
+    greedy, other = Client(path), Client(path)
+    greedy.send(request(LIST) * 3000)
+    other.send(request(GET_STATUS))
+    check(STATUS in other.read(), "others have their turn")
+    for _ in range(3000):
+        reply = greedy.read()
+        if not reply or JOBS not in reply:
+            check(False, "each of many requests is answered")
+
+
 def same_key_twice(path):
     client = Client(path)
     client.send(request(SUBMIT, submit_body(key=b"once")))
@@ -199,25 +253,31 @@ def resident_kib(pid):
 
 def main():
     place = tempfile.mkdtemp(prefix="tbsandbox-test-")
+    os.chmod(place, 0o755)
     path = place + "/run/tbsandboxd.sock"
     with open(place + "/config.yaml", "w") as config:
-        config.write(f"listen: {{socket: {path}, max_unsent: 2MiB}}\n"
-                     f"paths: {{runtime_directory: {place}/run, state_directory: {place}/state, "
-                     f"warden: {BUILD}/tbwarden}}\n"
+        config.write(f"listen: {{socket: '{path}', max_frame: {MAX_FRAME}, max_unsent: 2MiB}}\n"
+                     f"queue: {{max_bytes: {4 * MAX_FRAME}}}\n"
+                     "access: {submit: {users: ['*']}}\n"
+                     f"paths: {{runtime_directory: '{place}/run', state_directory: '{place}/state', "
+                     f"warden: '{BUILD}/tbwarden'}}\n"
                      "profiles: {stdlib: {pool: {min_ready: 1, max: 1, ready_timeout_s: 60}}}\n")
     log = open(place + "/log", "w")
     daemon = subprocess.Popen([BUILD + "/tbsandboxd", "--config", place + "/config.yaml"], stderr=log)
     try:
         for _ in range(600):
-            if os.path.exists(path):
+            if os.path.exists(path) or daemon.poll() is not None:
                 break
             time.sleep(0.1)
+        check(daemon.poll() is None, "the daemon starts")
         attacks(path)
         before = resident_kib(daemon.pid)
         for _ in range(3):
             attacks(path)
         same_key_twice(path)
         rude_ends(path)
+        announcements(path)
+        burst(path)
         grown = resident_kib(daemon.pid) - before
         check(grown < 65536 or "sanitize" in BUILD, f"memory is bounded (grew by {grown} KiB)")
         check(daemon.poll() is None, "the daemon lives")

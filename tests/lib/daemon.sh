@@ -27,8 +27,8 @@ ok() { PASSED=$((PASSED + 1)); }
 # config [EXTRA]: a config with everything in $T; standard input holds its profiles: section.
 config() {
     cat >"$T/config.yaml" <<END
-listen: {socket: $T/run/tbsandboxd.sock, socket_mode: "0666"}
-paths: {runtime_directory: $T/run, state_directory: $T/state, warden: $BUILD/tbwarden}
+listen: {socket: "$T/run/tbsandboxd.sock", socket_mode: "0666"}
+paths: {runtime_directory: "$T/run", state_directory: "$T/state", warden: "$BUILD/tbwarden"}
 log: {level: debug}
 ${1:-}
 END

@@ -55,6 +55,11 @@ static inline void bench_on_idle(void *data) {
     bench->n_idle++;
 }
 
+static inline void bench_on_left(const char *directory, void *data) {
+    (void)data;
+    ck_assert_int_eq(workdir_remove(directory), 0);
+}
+
 static inline void bench_on_child(evutil_socket_t number, short what, void *data) {
     (void)number;
     (void)what;
@@ -75,10 +80,12 @@ static inline void bench_prepare(Bench *bench, const char *script) {
 static inline void bench_start(Bench *bench) {
     const MarkerKey key = {{1}};
     const SchedulerOwner owner = {
-        bench_on_job_changed,
-        bench_on_pool_changed,
-        bench_on_idle,
-        bench,
+        .job_changed = bench_on_job_changed,
+        .pool_changed = bench_on_pool_changed,
+        .idle = bench_on_idle,
+        .left = bench_on_left,
+        .data = bench,
+        .no_cgroups = "a test has no control groups",
     };
     loop_init(&bench->loop);
     bench->children = evsignal_new(bench->loop.base, SIGCHLD, bench_on_child, bench);

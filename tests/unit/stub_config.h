@@ -64,6 +64,10 @@ static inline Config *make_stub_config(const Places *places, const char *script)
         set_text(&config->profiles[i].interpreter, i == 0 ? script : "ready");
         set_text(&config->profiles[i].warmup, "");
         config->profiles[i].min_ready = 1;
+        /* Layers that every system has: nothing to survey. */
+        text_list_deinit(&config->profiles[i].required_layers);
+        text_list_deinit(&config->profiles[i].optional_layers);
+        ck_assert_int_eq(text_list_append(&config->profiles[i].required_layers, "session"), 0);
     }
     return config;
 }

@@ -41,7 +41,7 @@ START_TEST(outputs_are_searched) {
     canary_maker_init(&maker, values);
     ck_assert_int_eq(output_new(maker.scanner, 10, &output), 0);
     output_add(output, (const uint8_t *)"...token", 8);
-    output_finish(output, &facts);
+    output_finish(output, false, &facts);
     ck_assert_int_eq(canaries_check_output(maker.scanner, output, "stderr", &findings), 0);
     ck_assert_uint_eq(findings.n_items, 1);
     expect(&findings.items[0], "c-1", "stderr", 3);

@@ -33,6 +33,13 @@ static int decode_invalid(Tbw__Invalid *invalid) {
     return decode(&message);
 }
 
+static int decode_survey(Tbw__Survey *survey) {
+    Tbw__Message message = TBW__MESSAGE__INIT;
+    message.body_case = TBW__MESSAGE__BODY_SURVEY;
+    message.survey = survey;
+    return decode(&message);
+}
+
 static Tbw__Message *unpack(ChannelFrame *frame) {
     ProtobufCMessage *message = NULL;
     size_t n_bytes = 0;
@@ -55,8 +62,20 @@ START_TEST(setup_carries_the_profile) {
     CLEANUP(child_env_deinit) ChildEnv environment = {0};
     ck_assert_int_eq(env_variable_list_append(&environment, "HOME", "/r/work/e-1/work"), 0);
     ChannelFrame frame;
-    ck_assert_int_eq(channel_encode_setup("e-1", "/r/work/e-1", profile, &environment, 512, &frame),
-                     0);
+    const TextList hidden = {0};
+    const RootPlan root = {0};
+    const ChannelSetup from = {
+        .environment_id = "e-1",
+        .directory = "/r/work/e-1",
+        .profile = profile,
+        .environment = &environment,
+        .keep_bytes = 512,
+        .layers = &profile->required_layers,
+        .root = &root,
+        .hidden = &hidden,
+        .uid = 70000,
+    };
+    ck_assert_int_eq(channel_encode_setup(&from, &frame), 0);
     Tbw__Message *message = unpack(&frame);
     ck_assert_int_eq(message->body_case, TBW__MESSAGE__BODY_SETUP);
     const Tbw__Setup *setup = message->setup;
@@ -74,8 +93,63 @@ START_TEST(setup_carries_the_profile) {
     ck_assert_uint_eq(setup->limits->wall_ms, profile->limits.wall_ms);
     ck_assert_uint_eq(setup->limits->open_files, profile->limits.open_files);
     ck_assert_uint_eq(setup->ready_timeout_ms, profile->ready_timeout_ms);
-    ck_assert_uint_eq(setup->n_required_layers, profile->required_layers.n_items);
+    ck_assert_uint_eq(setup->n_layers, 18);
+    ck_assert_str_eq(setup->layers[0], "session");
+    ck_assert_str_eq(setup->layers[17], "seccomp");
     ck_assert_uint_eq(setup->keep_bytes, 512);
+    ck_assert_uint_eq(setup->uid, 70000);
+    ck_assert_str_eq(setup->cgroup, "");
+    ck_assert_uint_eq(setup->n_hidden + setup->n_readable, 0);
+    ck_assert_uint_eq(setup->root->n_paths + setup->root->n_links, 0);
+    ck_assert(!setup->survey);
+    wire_message_free(&message->base);
+}
+END_TEST
+
+START_TEST(setup_carries_what_a_root_holds) {
+    static char *hidden_items[] = {(char *)"/s", (char *)"/r", (char *)"/t"};
+    static char *paths[] = {(char *)"/usr/bin/python3.11", (char *)"/usr/lib/python3.11"};
+    static RootLink links[] = {{(char *)"/lib", (char *)"usr/lib"},
+                               {(char *)"/usr/bin/python3", (char *)"python3.11"}};
+    static const RootPlan root = {{paths, 2}, links, 2};
+    static const TextList hidden = {hidden_items, 3};
+    static const TextList no_layers;
+    static const ChildEnv environment;
+    const ConfigPlaces places = {"/s", "/r", "/t", "/w"};
+    CLEANUP(config_unrefp) Config *config = NULL;
+    ck_assert_int_eq(config_new_default(&places, &config), 0);
+    ck_assert_int_eq(text_list_append(&config->profiles[0].readable, "/data"), 0);
+    const ChannelSetup from = {
+        .environment_id = "e-1",
+        .directory = "/r/work/e-1",
+        .profile = &config->profiles[0],
+        .environment = &environment,
+        .layers = &no_layers,
+        .root = &root,
+        .hidden = &hidden,
+        .uid = UINT32_MAX,
+        .cgroup = "/sys/fs/cgroup/x/e-1",
+        .survey = true,
+    };
+    ChannelFrame frame;
+    ck_assert_int_eq(channel_encode_setup(&from, &frame), 0);
+    Tbw__Message *message = unpack(&frame);
+    const Tbw__Setup *setup = message->setup;
+    ck_assert(setup->survey);
+    ck_assert_uint_eq(setup->uid, UINT32_MAX);
+    ck_assert_str_eq(setup->cgroup, "/sys/fs/cgroup/x/e-1");
+    ck_assert_uint_eq(setup->n_layers + setup->n_environment, 0);
+    ck_assert_uint_eq(setup->n_hidden, 3);
+    for (size_t i = 0; i < 3; i++) ck_assert_str_eq(setup->hidden[i], hidden_items[i]);
+    ck_assert_uint_eq(setup->root->n_paths, 2);
+    for (size_t i = 0; i < 2; i++) ck_assert_str_eq(setup->root->paths[i], paths[i]);
+    ck_assert_uint_eq(setup->root->n_links, 2);
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_str_eq(setup->root->links[i]->path, links[i].path);
+        ck_assert_str_eq(setup->root->links[i]->target, links[i].target);
+    }
+    ck_assert_uint_eq(setup->n_readable, 1);
+    ck_assert_str_eq(setup->readable[0], "/data");
     wire_message_free(&message->base);
 }
 END_TEST
@@ -166,6 +240,57 @@ START_TEST(received_is_told) {
 }
 END_TEST
 
+START_TEST(a_survey_arrives_whole) {
+    char *paths[] = {(char *)"/usr/bin/python3.11", (char *)"/lib\xff"};
+    Tbw__Link link = TBW__LINK__INIT;
+    Tbw__Link *links[] = {&link};
+    link.path = (char *)"/lib";
+    link.target = (char *)"usr/lib";
+    Tbw__Root root = TBW__ROOT__INIT;
+    root.paths = paths, root.n_paths = 2;
+    root.links = links, root.n_links = 1;
+    Tbw__MissingLayer one = TBW__MISSING_LAYER__INIT, other = TBW__MISSING_LAYER__INIT;
+    Tbw__MissingLayer *missing[] = {&one, &other};
+    one.name = (char *)"landlock", one.reason = (char *)"cannot\x1b use Landlock";
+    other.name = (char *)"seccomp";
+    Tbw__Survey survey = TBW__SURVEY__INIT;
+    survey.root = &root;
+    survey.missing = missing, survey.n_missing = 2;
+    ck_assert_int_eq(decode_survey(&survey), 0);
+    ck_assert_int_eq(decoded.kind, CHANNEL_SURVEY);
+    const Survey *seen = &decoded.survey;
+    ck_assert_uint_eq(seen->plan.paths.n_items, 2);
+    ck_assert_str_eq(seen->plan.paths.items[0], "/usr/bin/python3.11");
+    ck_assert_str_eq(seen->plan.paths.items[1], "/lib\xff"); /* otherwise another path */
+    ck_assert_uint_eq(seen->plan.n_links, 1);
+    ck_assert_str_eq(seen->plan.links[0].path, "/lib");
+    ck_assert_str_eq(seen->plan.links[0].target, "usr/lib");
+    ck_assert_uint_eq(seen->missing.n_items, 2);
+    ck_assert_uint_eq(seen->reasons.n_items, 2);
+    ck_assert_str_eq(seen->missing.items[0], "landlock");
+    ck_assert_str_eq(seen->reasons.items[0], "cannot\\x1b use Landlock");
+    ck_assert_str_eq(seen->missing.items[1], "seccomp");
+    ck_assert_str_eq(seen->reasons.items[1], "no reason");
+    channel_message_deinit(&decoded);
+}
+END_TEST
+
+START_TEST(a_survey_without_a_root_is_malformed) {
+    Tbw__MissingLayer one = TBW__MISSING_LAYER__INIT;
+    Tbw__MissingLayer *missing[] = {&one};
+    Tbw__Survey survey = TBW__SURVEY__INIT;
+    survey.missing = missing, survey.n_missing = 1;
+    ck_assert_int_eq(decode_survey(&survey), CHANNEL_E_MALFORMED);
+    Tbw__Root root = TBW__ROOT__INIT;
+    survey.root = &root;
+    survey.n_missing = 0;
+    ck_assert_int_eq(decode_survey(&survey), 0);
+    ck_assert_uint_eq(decoded.survey.plan.paths.n_items + decoded.survey.plan.n_links, 0);
+    ck_assert_uint_eq(decoded.survey.missing.n_items, 0);
+    channel_message_deinit(&decoded);
+}
+END_TEST
+
 START_TEST(invalid_needs_an_infrastructure_code) {
     static const char *const wrong[] = {"", "exited", "no_such_code", "canary_leak"};
     Tbw__Invalid invalid = TBW__INVALID__INIT;
@@ -201,6 +326,7 @@ START_TEST(a_result_carries_the_end_of_the_run) {
     result.killed_by_warden = 1;
     result.limit = (char *)"disk_limit";
     result.limit_detail = (char *)"too much";
+    result.limit_subject = (char *)"pt\xffrace";
     result.excerpt = (char *)"Traceback";
     result.wall_us = 1;
     result.cpu_us = 2;
@@ -219,6 +345,7 @@ START_TEST(a_result_carries_the_end_of_the_run) {
     ck_assert_int_eq(facts->signal, 9);
     ck_assert_int_eq(facts->limit, CODE_DISK_LIMIT);
     ck_assert_str_eq(facts->limit_detail, "too much");
+    ck_assert_str_eq(facts->limit_subject, "pt\xef\xbf\xbdrace");
     ck_assert_str_eq(facts->excerpt, "Traceback");
     ck_assert_uint_eq(facts->wall_us, 1);
     ck_assert_uint_eq(facts->cpu_us, 2);
@@ -306,6 +433,7 @@ START_TEST(an_empty_result_is_empty_facts) {
     ck_assert_int_eq(decoded.facts->limit, CODE_NONE);
     ck_assert_int_eq(decoded.facts->fault, CODE_NONE);
     ck_assert_ptr_null(decoded.facts->excerpt);
+    ck_assert_ptr_null(decoded.facts->limit_subject);
     channel_message_deinit(&decoded);
 }
 END_TEST
@@ -365,8 +493,10 @@ START_TEST(what_no_warden_says_is_malformed) {
 }
 END_TEST
 
-SUITE_MAIN("channel", setup_carries_the_profile, a_job_carries_everything_and_a_fresh_nonce,
-           ready_arrives_whole, received_is_told, invalid_needs_an_infrastructure_code,
-           a_result_carries_the_end_of_the_run, a_result_carries_what_was_found,
-           a_result_carries_outputs_and_files_as_bytes, an_empty_result_is_empty_facts,
-           an_unknown_code_is_no_reason, the_ledger_is_checked, what_no_warden_says_is_malformed)
+SUITE_MAIN("channel", setup_carries_the_profile, setup_carries_what_a_root_holds,
+           a_survey_arrives_whole, a_survey_without_a_root_is_malformed,
+           a_job_carries_everything_and_a_fresh_nonce, ready_arrives_whole, received_is_told,
+           invalid_needs_an_infrastructure_code, a_result_carries_the_end_of_the_run,
+           a_result_carries_what_was_found, a_result_carries_outputs_and_files_as_bytes,
+           an_empty_result_is_empty_facts, an_unknown_code_is_no_reason, the_ledger_is_checked,
+           what_no_warden_says_is_malformed)

@@ -96,6 +96,7 @@ START_TEST(defaults_hold_their_values) {
     ck_assert_uint_eq(config->keep_finished_ms, 86400000);
     ck_assert_uint_eq(config->keep_finished_bytes, 256 << 20);
     ck_assert_uint_eq(config->keep_output_bytes, 65536);
+    ck_assert_uint_eq(config->first_uid, 1879048192);
     ck_assert_uint_eq(config->shutdown_grace_ms, 30000);
     ck_assert(config->self_test);
     ck_assert_uint_eq(config->circuit_failures, 3);
@@ -107,8 +108,24 @@ START_TEST(defaults_hold_their_values) {
 END_TEST
 
 START_TEST(builtin_pandas_holds_its_values) {
-    static const char *const layers[] = {"session",     "death_signal",   "rlimits",
-                                         "descriptors", "work_directory", "no_new_privileges",
+    static const char *const layers[] = {"session",
+                                         "death_signal",
+                                         "rlimits",
+                                         "descriptors",
+                                         "work_directory",
+                                         "no_new_privileges",
+                                         "user_namespace",
+                                         "mount_namespace",
+                                         "pid_namespace",
+                                         "network_namespace",
+                                         "ipc_namespace",
+                                         "uts_namespace",
+                                         "cgroup_namespace",
+                                         "own_root",
+                                         "unprivileged_user",
+                                         "no_capabilities",
+                                         "not_dumpable",
+                                         "seccomp",
                                          NULL};
     static const char *const refused[] = {
         "eval",   "exec", "compile", "open",    "input",   "breakpoint", "__import__", "globals",
@@ -139,7 +156,8 @@ START_TEST(builtin_pandas_holds_its_values) {
     ck_assert_uint_eq(profile->max_environments, 4);
     ck_assert_uint_eq(profile->ready_timeout_ms, 30000);
     expect_list(&profile->required_layers, layers);
-    ck_assert_uint_eq(profile->optional_layers.n_items, 0);
+    expect_list(&profile->optional_layers, (const char *const[]){"landlock", "cgroup", NULL});
+    ck_assert_uint_eq(profile->readable.n_items, 0);
     config_unref(config);
 }
 END_TEST
@@ -247,8 +265,8 @@ static const char custom[] =
     "paths: {runtime_directory: /r, state_directory: /st, warden: \"/w \\u00e9\\t\\\"q\\\\\"}\n"
     "log: {level: debug, format: json}\n"
     "queue: {max_jobs: 5, max_jobs_per_peer: 4, max_bytes: 3MiB, environment_wait_s: 1.5}\n"
-    "jobs: {keep_finished: 9, keep_finished_s: 77.125, keep_finished_size: 5MiB, keep_output: "
-    "1500}\n"
+    "jobs: {keep_finished: 9, keep_finished_s: 77.125, keep_finished_size: 5MiB,\n"
+    "       keep_output: 1500, first_uid: 70000}\n"
     "shutdown_grace_s: 0\n"
     "self_test: false\n"
     "circuit: {failures: 8, backoff_min_s: 0.01, backoff_max_s: 0.02}\n"
@@ -266,7 +284,7 @@ static const char custom[] =
     "    limits: {wall_s: 1, cpu_s: 2, memory: 3MiB, output: 4KiB, disk: 65536, processes: 6,\n"
     "             open_files: 17}\n"
     "    pool: {min_ready: 3, max: 3, ready_timeout_s: 4}\n"
-    "    isolation: {required: [rlimits], optional: [session]}\n"
+    "    isolation: {required: [rlimits], optional: [session], readable: [/data, /usr/share/x]}\n"
     "  block:\n"
     "    warmup: |\n"
     "      if True:\n"
@@ -300,6 +318,7 @@ START_TEST(a_custom_file_is_read) {
     ck_assert_uint_eq(config->keep_finished_ms, 77125);
     ck_assert_uint_eq(config->keep_finished_bytes, 5 << 20);
     ck_assert_uint_eq(config->keep_output_bytes, 1500);
+    ck_assert_uint_eq(config->first_uid, 70000);
     ck_assert_uint_eq(config->shutdown_grace_ms, 0);
     ck_assert(!config->self_test);
     ck_assert_uint_eq(config->circuit_failures, 8);
@@ -337,6 +356,7 @@ START_TEST(a_custom_profile_is_read) {
     ck_assert_uint_eq(profile->ready_timeout_ms, 4000);
     expect_list(&profile->required_layers, (const char *const[]){"rlimits", NULL});
     expect_list(&profile->optional_layers, (const char *const[]){"session", NULL});
+    expect_list(&profile->readable, (const char *const[]){"/data", "/usr/share/x", NULL});
     config_unref(config);
 }
 END_TEST
@@ -393,6 +413,8 @@ static const struct {
     {"warmup: ''", false},
     {"limits: {open_files: 257}", false},
     {"isolation: {required: [session]}", false},
+    {"isolation: {optional: []}", false},
+    {"isolation: {readable: [/usr/share/x]}", false},
 };
 
 START_TEST(equal_profiles_make_the_same_environments) {
@@ -415,7 +437,18 @@ START_TEST(profiles_of_different_names_differ) {
 }
 END_TEST
 
-#define ALL_LAYERS "session, death_signal, rlimits, descriptors, work_directory, no_new_privileges"
+#define ALL_LAYERS                                                                                 \
+    "session, death_signal, rlimits, descriptors, work_directory, no_new_privileges, "             \
+    "user_namespace, mount_namespace, pid_namespace, network_namespace, ipc_namespace, "           \
+    "uts_namespace, cgroup_namespace, own_root, unprivileged_user, no_capabilities, "              \
+    "not_dumpable, seccomp, landlock, cgroup"
+#define ENCLOSING                                                                                  \
+    "user_namespace, mount_namespace, pid_namespace, network_namespace, ipc_namespace, "           \
+    "uts_namespace, cgroup_namespace, own_root, unprivileged_user"
+#define TOGETHER                                                                                   \
+    ": the namespaces, own_root, unprivileged_user and no_capabilities come together, so list "    \
+    "all "                                                                                         \
+    "of them or none"
 
 static const struct {
     const char *text;
@@ -508,8 +541,21 @@ static const struct {
      "expected 1 to 256, found '257'"},
     {"profiles: {a: {pool: {min_ready: 5}}}\n", 1, 34, "profiles.a.pool.min_ready",
      "must not exceed pool.max, which is 4"},
-    {"profiles: {a: {isolation: {required: [seccomp]}}}\n", 1, 39, "profiles.a.isolation.required",
-     "this version has the layers " ALL_LAYERS "; found 'seccomp'"},
+    {"profiles: {a: {isolation: {required: [moat]}}}\n", 1, 39, "profiles.a.isolation.required",
+     "this version has the layers " ALL_LAYERS "; found 'moat'"},
+    {"profiles: {a: {isolation: {readable: [data]}}}\n", 1, 39, "profiles.a.isolation.readable",
+     "expected an absolute path, found 'data'"},
+    {"profiles: {a: {isolation: {required: [own_root]}}}\n", 1, 38, "profiles.a.isolation.required",
+     "has own_root without user_namespace" TOGETHER},
+    {"profiles: {a: {isolation: {required: [" ENCLOSING "]}}}\n", 1, 38,
+     "profiles.a.isolation.required", "has user_namespace without no_capabilities" TOGETHER},
+    {"profiles: {a: {isolation: {required: [" ENCLOSING "], optional: [session]}}}\n", 1, 38,
+     "profiles.a.isolation.required", "has user_namespace without no_capabilities" TOGETHER},
+    {"profiles: {a: {isolation: {required: [], optional: [pid_namespace]}}}\n", 1, 38,
+     "profiles.a.isolation.required", "has pid_namespace without user_namespace" TOGETHER},
+    {"jobs: {first_uid: 0}\n", 1, 19, "jobs.first_uid", "expected 1 to 4294836223, found '0'"},
+    {"jobs: {first_uid: 4294836224}\n", 1, 19, "jobs.first_uid",
+     "expected 1 to 4294836223, found '4294836224'"},
     {"profiles: {a: {isolation: {optional: [session]}}}\n", 1, 38, "profiles.a.isolation.optional",
      "session is required as well"},
     {"a: [\n", 2, 1, "", NULL},
@@ -528,6 +574,23 @@ START_TEST(what_is_wrong_is_named_and_placed) {
     ck_assert_uint_eq(problems.items[0].line, wrong[_i].line);
     ck_assert_uint_eq(problems.items[0].column, wrong[_i].column);
     problem_list_deinit(&problems);
+}
+END_TEST
+
+/* All of an enclosure in either list, or in both together, or none of it. */
+static const char *const whole_enclosures[] = {
+    "profiles: {a: {isolation: {required: [" ENCLOSING ", no_capabilities], optional: []}}}\n",
+    "profiles: {a: {isolation: {required: [], optional: [" ENCLOSING ", no_capabilities]}}}\n",
+    "profiles: {a: {isolation: {required: [no_capabilities], optional: [" ENCLOSING "]}}}\n",
+    "profiles: {a: {isolation: {required: [session, seccomp, landlock, not_dumpable], optional: "
+    "[]}}}\n",
+    "profiles: {a: {isolation: {required: [], optional: []}}}\n",
+    "jobs: {first_uid: 1}\n",
+    "jobs: {first_uid: 4294836223}\n",
+};
+
+START_TEST(what_comes_together_is_taken_whole) {
+    config_unref(parse(whole_enclosures[_i]));
 }
 END_TEST
 
@@ -633,6 +696,8 @@ int main(void) {
                         sizeof changes / sizeof *changes);
     tcase_add_test(tests, profiles_of_different_names_differ);
     tcase_add_loop_test(tests, what_is_wrong_is_named_and_placed, 0, sizeof wrong / sizeof *wrong);
+    tcase_add_loop_test(tests, what_comes_together_is_taken_whole, 0,
+                        sizeof whole_enclosures / sizeof *whole_enclosures);
     tcase_add_test(tests, all_problems_are_shown_at_once);
     tcase_add_test(tests, too_many_profiles_are_refused);
     tcase_add_test(tests, load_remembers_the_absolute_path);

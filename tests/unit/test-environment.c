@@ -25,6 +25,8 @@ static struct {
     char excerpt[256];
     bool dispatched;
     bool accepts;
+    char left[128]; /* the directory that was left, or nothing */
+    bool left_is_there;
 } self;
 
 static void on_report(Environment *environment, const EnvironmentReport *report, void *data) {
@@ -35,6 +37,7 @@ static void on_report(Environment *environment, const EnvironmentReport *report,
         if (self.accepts) environment_accept(environment);
         break;
     case REPORT_RECEIVED:
+    case REPORT_SURVEYED:
         break;
     case REPORT_RESULT:
         self.facts = TAKE(*report->facts);
@@ -47,6 +50,12 @@ static void on_report(Environment *environment, const EnvironmentReport *report,
                  report->stderr_excerpt ? report->stderr_excerpt : "");
         break;
     case REPORT_GONE:
+        if (report->left) {
+            struct stat st;
+            snprintf(self.left, sizeof self.left, "%s", report->left);
+            self.left_is_there = stat(self.left, &st) == 0;
+            ck_assert_int_eq(workdir_remove(self.left), 0);
+        }
         self.environment = environment_free(environment);
         break;
     }
@@ -64,6 +73,10 @@ static void on_child(evutil_socket_t number, short what, void *data) {
     }
 }
 
+static const TextList no_layers;
+static const RootPlan nothing;
+static const EnvironmentPlan plan = {.layers = &no_layers, .root = &nothing};
+
 static void set_up(const char *script) {
     log_setup("test", LOG_LEVEL_ERROR, LOG_FORMAT_TEXT);
     places_init(&self.places);
@@ -72,8 +85,8 @@ static void set_up(const char *script) {
     loop_init(&self.loop);
     self.children = evsignal_new(self.loop.base, SIGCHLD, on_child, NULL);
     event_add(self.children, NULL);
-    ck_assert_int_eq(environment_new(self.loop.base, self.config, &self.config->profiles[0], 7,
-                                     on_report, &self, &self.environment),
+    ck_assert_int_eq(environment_new(self.loop.base, self.config, &self.config->profiles[0], &plan,
+                                     7, on_report, &self, &self.environment),
                      0);
     self.pid = self.environment->pid;
     ck_assert_str_eq(self.environment->id, "e-7");
@@ -148,6 +161,7 @@ START_TEST(runs_one_job_and_is_gone) {
     ck_assert_str_eq(self.facts->environment_id, "e-7");
     ck_assert_uint_eq(self.facts->hash_sample, sample);
     ck_assert_mem_eq(self.facts->out.head, "x", 1);
+    ck_assert_str_eq(self.left, "");
     job_free(job);
     job_free(early);
     tear_down();
@@ -294,8 +308,8 @@ START_TEST(a_program_that_is_not_there_is_an_error) {
     self.config = make_stub_config(&self.places, "ready");
     set_text(&self.config->warden_path, "/nonexistent/tbwarden");
     loop_init(&self.loop);
-    ck_assert_int_eq(environment_new(self.loop.base, self.config, &self.config->profiles[0], 1,
-                                     on_report, &self, &self.environment),
+    ck_assert_int_eq(environment_new(self.loop.base, self.config, &self.config->profiles[0], &plan,
+                                     1, on_report, &self, &self.environment),
                      -ENOENT);
     ck_assert_ptr_null(self.environment);
     ck_assert_uint_eq(self.config->n_refs, 1);
@@ -310,8 +324,12 @@ END_TEST
 START_TEST(a_warden_that_dies_with_its_job_is_lost) {
     set_up("ready");
     await_state(ENVIRONMENT_READY);
+    char directory[128];
+    snprintf(directory, sizeof directory, "%s", self.environment->directory);
     Job *job = run("killed");
     await_gone();
+    ck_assert_str_eq(self.left, directory);
+    ck_assert(self.left_is_there); /* its removal is never waited for here */
     expect_fault(CODE_WARDEN_LOST, "the warden was killed by SIGKILL");
     ck_assert(self.dispatched);
     job_free(job);

@@ -73,6 +73,34 @@ START_TEST(rejections_are_read) {
 }
 END_TEST
 
+#define SURVEYED(rest) "{\"marker\":\"surveyed\"," rest "}"
+
+START_TEST(a_survey_is_read) {
+    CLEANUP(harness_marker_deinit) HarnessMarker marker = {0};
+    ck_assert_int_eq(parse(SURVEYED("\"paths\":[\"/usr/bin/p\",\"/lib/x\"],"
+                                    "\"links\":[[\"/lib\",\"usr/lib\"],[\"/a/b\",\"/c\"]]"),
+                           &marker),
+                     0);
+    ck_assert_int_eq(marker.kind, HARNESS_SURVEYED);
+    ck_assert_uint_eq(marker.plan.paths.n_items, 2);
+    ck_assert_str_eq(marker.plan.paths.items[0], "/usr/bin/p");
+    ck_assert_str_eq(marker.plan.paths.items[1], "/lib/x");
+    ck_assert_uint_eq(marker.plan.n_links, 2);
+    ck_assert_str_eq(marker.plan.links[0].path, "/lib");
+    ck_assert_str_eq(marker.plan.links[0].target, "usr/lib");
+    ck_assert_str_eq(marker.plan.links[1].path, "/a/b");
+    ck_assert_str_eq(marker.plan.links[1].target, "/c");
+}
+END_TEST
+
+START_TEST(a_survey_may_find_nothing) {
+    CLEANUP(harness_marker_deinit) HarnessMarker marker = {0};
+    ck_assert_int_eq(parse(SURVEYED("\"paths\":[],\"links\":[]"), &marker), 0);
+    ck_assert_uint_eq(marker.plan.paths.n_items, 0);
+    ck_assert_uint_eq(marker.plan.n_links, 0);
+}
+END_TEST
+
 START_TEST(anything_else_is_malformed) {
     static const char *const lines[] = {
         "",
@@ -91,6 +119,17 @@ START_TEST(anything_else_is_malformed) {
         "\"subject\":\"\",\"line\":0,\"message\":\"\"}]}",
         "{\"marker\":\"ready\"}",
         "{\"marker\":\"unfit\",\"step\":\"x\"}",
+        "{\"marker\":\"surveyed\"}",
+        SURVEYED("\"paths\":[]"),
+        SURVEYED("\"links\":[]"),
+        SURVEYED("\"paths\":\"/a\",\"links\":[]"),
+        SURVEYED("\"paths\":[7],\"links\":[]"),
+        SURVEYED("\"paths\":[\"/a\",null],\"links\":[]"),
+        SURVEYED("\"paths\":[],\"links\":{\"/a\":\"b\"}"),
+        SURVEYED("\"paths\":[],\"links\":[7]"),
+        SURVEYED("\"paths\":[],\"links\":[[]]"),
+        SURVEYED("\"paths\":[],\"links\":[[\"/a\"]]"),
+        SURVEYED("\"paths\":[],\"links\":[[\"/a\",\"b\"],[\"/c\",0]]"),
     };
     for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {
         HarnessMarker marker;
@@ -109,7 +148,7 @@ static void start(HarnessReader *reader) {
 
 /* Feeds a text in pieces and writes the kinds that come, by letter; the last result. */
 static int feed(HarnessReader *reader, const char *text, size_t step, char *kinds) {
-    static const char letters[] = "YUrpacjhse"; /* as in HarnessKind */
+    static const char letters[] = "YUrpacjhseS"; /* as in HarnessKind */
     const size_t n = strlen(text);
     int r = HARNESS_E_MORE;
     for (size_t i = 0; i < n && r != HARNESS_E_MALFORMED; i += step) {
@@ -157,5 +196,6 @@ START_TEST(long_lines_break_trust_only) {
 }
 END_TEST
 
-SUITE_MAIN("harness", ready_is_read, every_marker_is_read, rejections_are_read,
-           anything_else_is_malformed, lines_are_assembled, long_lines_break_trust_only)
+SUITE_MAIN("harness", ready_is_read, every_marker_is_read, rejections_are_read, a_survey_is_read,
+           a_survey_may_find_nothing, anything_else_is_malformed, lines_are_assembled,
+           long_lines_break_trust_only)

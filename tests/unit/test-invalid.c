@@ -9,7 +9,7 @@ static void expect(int code, int signal, const char *errors, const char *detail,
                    const char *excerpt) {
     InvalidReport report = {0};
     const ChildExit exit = {.code = code, .signal = signal};
-    ck_assert_int_eq(invalid_set_death(&report, &exit, true, errors, strlen(errors)),
+    ck_assert_int_eq(invalid_set_death(&report, NULL, &exit, true, errors, strlen(errors)),
                      INVALID_E_REPORTED);
     ck_assert_int_eq(report.code, CODE_CHILD_NEVER_STARTED);
     ck_assert_str_eq(report.detail, detail);
@@ -34,7 +34,7 @@ END_TEST
 START_TEST(output_is_not_silence) {
     InvalidReport report = {0};
     const ChildExit exit = {0};
-    ck_assert_int_eq(invalid_set_death(&report, &exit, false, "", 0), INVALID_E_REPORTED);
+    ck_assert_int_eq(invalid_set_death(&report, NULL, &exit, false, "", 0), INVALID_E_REPORTED);
     ck_assert_str_eq(report.detail, "exited 0 before its start marker");
     invalid_report_deinit(&report);
 }

@@ -21,6 +21,7 @@ static struct {
     unsigned n_health;
     unsigned n_results;
     unsigned n_faults;
+    unsigned n_left;
     HealthState healths[16];
 } self;
 
@@ -50,6 +51,13 @@ static void on_reported(Pool *pool, Environment *environment, const EnvironmentR
     facts_free(TAKE(*report->facts));
 }
 
+static void on_left(Pool *pool, const char *directory, void *data) {
+    ck_assert_ptr_eq(data, &self);
+    ck_assert_ptr_eq(pool, self.pool);
+    self.n_left++;
+    ck_assert_int_eq(workdir_remove(directory), 0);
+}
+
 static void on_child(evutil_socket_t number, short what, void *data) {
     (void)number;
     (void)what;
@@ -73,7 +81,13 @@ static void start(void) {
     loop_init(&self.loop);
     self.children = evsignal_new(self.loop.base, SIGCHLD, on_child, NULL);
     event_add(self.children, NULL);
-    const PoolOwner owner = {on_changed, on_reported, &self};
+    const PoolOwner owner = {
+        .changed = on_changed,
+        .reported = on_reported,
+        .left = on_left,
+        .data = &self,
+        .no_cgroups = "a test has none",
+    };
     ck_assert_int_eq(pool_new(self.loop.base, self.config, &self.config->profiles[0], owner,
                               &self.next_number, &self.pool),
                      0);
@@ -170,6 +184,7 @@ START_TEST(what_a_job_may_have_done_is_the_owners_alone) {
     ck_assert_uint_eq(self.n_results, 0);
     ck_assert_uint_eq(self.pool->fill_failures_total, 0);
     ck_assert_ptr_null(self.pool->diagnosis);
+    loop_until(&self.loop, self.n_left == 1);
     job_free(job);
     tear_down();
 }
@@ -288,7 +303,259 @@ START_TEST(an_open_circuit_leaves_what_runs_in_peace) {
 }
 END_TEST
 
+/* ---- survey ---- */
+
+/* What an interpreter's survey found to be needed, as it comes back from a start. */
+#define ROOT STUB_PATH_NEEDED, STUB_LINK_NEEDED, STUB_LINK_TARGET
+
+static void want(Config *config, const char *required, const char *optional) {
+    ck_assert_int_eq(text_list_append(&config->profiles[0].required_layers, required), 0);
+    if (optional)
+        ck_assert_int_eq(text_list_append(&config->profiles[0].optional_layers, optional), 0);
+}
+
+static void prepare_survey(const char *script) {
+    prepare(script);
+    want(self.config, "seccomp", "landlock");
+}
+
+/* How many surveys were made, by stubs that counted. */
+static long n_surveys(void) {
+    char path[128];
+    struct stat st;
+    snprintf(path, sizeof path, "%s/count-surveys", self.places.directory);
+    return stat(path, &st) == 0 ? (long)st.st_size : 0;
+}
+
+static void expect_list(const TextList *list, size_t n, const char *const *expected) {
+    ck_assert_uint_eq(list->n_items, n);
+    for (size_t i = 0; i < n; i++) ck_assert_str_eq(list->items[i], expected[i]);
+}
+
+#define EXPECT_LIST(list, ...)                                                                     \
+    do {                                                                                           \
+        static const char *const expected_[] = {__VA_ARGS__};                                      \
+        expect_list((list), sizeof expected_ / sizeof *expected_, expected_);                      \
+    } while (0)
+
+START_TEST(layers_of_every_system_need_no_survey) {
+    set_up("echo");
+    loop_until(&self.loop, pool_ready(self.pool));
+    ck_assert_int_eq(n_surveys(), 0);
+    ck_assert_str_eq(pool_ready(self.pool)->id, "e-1");
+    EXPECT_LIST(&pool_ready(self.pool)->enforced, "session");
+    tear_down();
+}
+END_TEST
+
+START_TEST(one_environment_surveys_before_the_others_are_made) {
+    prepare_survey("mute");
+    self.config->profiles[0].min_ready = 3;
+    start();
+    loop_until(&self.loop, self.next_number > 0);
+    pool_fill(self.pool);
+    loop_idle(&self.loop);
+    ck_assert_uint_eq(self.next_number, 1); /* none beside it */
+    ck_assert_uint_eq(pool_count(self.pool).starting, 1);
+    ck_assert(!self.pool->is_surveyed);
+    tear_down();
+}
+END_TEST
+
+START_TEST(all_layers_that_are_there_are_ordered) {
+    prepare_survey("all echo");
+    self.config->profiles[0].min_ready = 3;
+    start();
+    loop_until(&self.loop, pool_count(self.pool).ready == 3);
+    ck_assert_int_eq(n_surveys(), 1);
+    ck_assert_uint_eq(self.next_number, 4);
+    ck_assert_uint_eq(self.n_ready, 3); /* the surveying one was never offered */
+    list_each(link, &self.pool->environments) {
+        const Environment *environment = list_entry(link, Environment, pool_link);
+        if (environment->state == ENVIRONMENT_READY)
+            EXPECT_LIST(&environment->enforced, "session", "seccomp", "landlock", ROOT);
+    }
+    ck_assert_uint_eq(self.pool->survey.missing.n_items, 0);
+    ck_assert_uint_eq(self.pool->fill_failures_total, 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_missing_optional_layer_is_done_without) {
+    prepare_survey("no-landlock echo");
+    start();
+    loop_until(&self.loop, pool_ready(self.pool));
+    ck_assert_int_eq(n_surveys(), 1);
+    EXPECT_LIST(&pool_ready(self.pool)->enforced, "session", "seccomp", ROOT);
+    EXPECT_LIST(&self.pool->survey.missing, "landlock");
+    EXPECT_LIST(&self.pool->survey.reasons, "this kernel has none");
+    ck_assert_uint_eq(self.pool->fill_failures_total, 0);
+    ck_assert_ptr_null(self.pool->diagnosis);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_missing_layer_that_nobody_wants_is_not_mentioned) {
+    prepare_survey("no-uts_namespace echo");
+    start();
+    loop_until(&self.loop, pool_ready(self.pool));
+    EXPECT_LIST(&pool_ready(self.pool)->enforced, "session", "seccomp", "landlock", ROOT);
+    ck_assert_uint_eq(self.pool->survey.missing.n_items, 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_missing_required_layer_opens_the_circuit) {
+    prepare_survey("no-seccomp");
+    start();
+    loop_until(&self.loop, self.pool->health.state == HEALTH_UNHEALTHY);
+    ck_assert_int_eq(self.pool->refusal, CODE_LAYER_MISSING);
+    ck_assert_str_eq(self.pool->diagnosis,
+                     "the required layer seccomp cannot be had: this kernel has none");
+    ck_assert_int_eq(n_surveys(), self.config->circuit_failures);
+    ck_assert_uint_eq(self.pool->fill_failures_total, self.config->circuit_failures);
+    ck_assert(!self.pool->is_surveyed);
+    loop_until(&self.loop, list_empty(&self.pool->environments));
+    loop_idle(&self.loop);
+    ck_assert_uint_eq(self.next_number, self.config->circuit_failures);
+    ck_assert_uint_eq(self.n_ready, 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_retry_surveys_anew) {
+    prepare_survey("no-seccomp no-seccomp no-seccomp no-landlock echo");
+    self.config->circuit_backoff_min_ms = self.config->circuit_backoff_max_ms = 10;
+    start();
+    loop_until(&self.loop, pool_ready(self.pool));
+    ck_assert_int_eq(n_surveys(), 4);
+    ck_assert_int_eq(self.healths[0], HEALTH_UNHEALTHY);
+    ck_assert_int_eq(self.pool->health.state, HEALTH_RETESTING);
+    EXPECT_LIST(&pool_ready(self.pool)->enforced, "session", "seccomp", ROOT);
+    EXPECT_LIST(&self.pool->survey.missing, "landlock");
+    tear_down();
+}
+END_TEST
+
+/* It may have been found out under other circumstances. */
+START_TEST(a_retry_surveys_anew_whatever_failed) {
+    prepare_survey("all invalid invalid invalid all echo");
+    self.config->circuit_backoff_min_ms = self.config->circuit_backoff_max_ms = 10;
+    start();
+    loop_until(&self.loop, pool_ready(self.pool));
+    ck_assert_int_eq(n_surveys(), 2);
+    ck_assert_uint_eq(self.pool->fill_failures_total, 3);
+    ck_assert_int_eq(self.healths[0], HEALTH_UNHEALTHY);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_survey_that_fails_is_a_failure_like_any_other) {
+    prepare_survey("invalid lost all echo");
+    start();
+    loop_until(&self.loop, pool_ready(self.pool));
+    ck_assert_int_eq(n_surveys(), 2); /* the lost one counted nothing */
+    ck_assert_uint_eq(self.pool->fill_failures_total, 2);
+    ck_assert_int_eq(self.pool->refusal, CODE_PROFILE_UNHEALTHY);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_daemon_without_control_groups_has_none_for_a_profile) {
+    prepare("all echo");
+    want(self.config, "seccomp", "cgroup");
+    start();
+    loop_until(&self.loop, pool_ready(self.pool));
+    EXPECT_LIST(&pool_ready(self.pool)->enforced, "session", "seccomp", ROOT);
+    EXPECT_LIST(&self.pool->survey.missing, "cgroup");
+    EXPECT_LIST(&self.pool->survey.reasons, "a test has none");
+    tear_down();
+}
+END_TEST
+
+START_TEST(required_control_groups_that_are_missing_open_the_circuit) {
+    prepare("all");
+    want(self.config, "cgroup", NULL);
+    start();
+    loop_until(&self.loop, self.pool->health.state == HEALTH_UNHEALTHY);
+    ck_assert_int_eq(self.pool->refusal, CODE_LAYER_MISSING);
+    ck_assert_str_eq(self.pool->diagnosis,
+                     "the required layer cgroup cannot be had: a test has none");
+    tear_down();
+}
+END_TEST
+
+START_TEST(readiness_is_no_answer_to_a_survey) {
+    prepare_survey("says-ready");
+    start();
+    loop_until(&self.loop, self.pool->fill_failures_total > 0 || self.n_ready > 0);
+    ck_assert_uint_eq(self.n_ready, 0);
+    ck_assert_ptr_null(pool_ready(self.pool));
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_survey_is_no_answer_of_an_environment) {
+    prepare_survey("all surveys");
+    start();
+    loop_until(&self.loop, self.pool->fill_failures_total > 0 || self.next_number > 4);
+    ck_assert_uint_gt(self.pool->fill_failures_total, 0);
+    tear_down();
+}
+END_TEST
+
 /* ---- a new config ---- */
+
+static void take_up(Config *config) {
+    ck_assert_int_eq(pool_configure(self.pool, config, &config->profiles[0]), 0);
+    config_unref(config);
+}
+
+START_TEST(a_changed_profile_is_surveyed_anew) {
+    prepare_survey("no-landlock echo");
+    start();
+    loop_until(&self.loop, pool_ready(self.pool));
+    Config *config = make_stub_config(&self.places, "all echo");
+    want(config, "seccomp", "landlock");
+    take_up(config);
+    ck_assert(!self.pool->is_surveyed);
+    loop_until(&self.loop, pool_ready(self.pool));
+    ck_assert_int_eq(n_surveys(), 2);
+    EXPECT_LIST(&pool_ready(self.pool)->enforced, "session", "seccomp", "landlock", ROOT);
+    ck_assert_uint_eq(self.pool->survey.missing.n_items, 0);
+    tear_down();
+}
+END_TEST
+
+START_TEST(a_changed_profile_may_need_no_survey_any_more) {
+    prepare_survey("no-seccomp");
+    start();
+    loop_until(&self.loop, self.pool->health.state == HEALTH_UNHEALTHY);
+    take_up(make_stub_config(&self.places, "echo"));
+    ck_assert(self.pool->is_surveyed);
+    EXPECT_LIST(&self.pool->layers, "session");
+    loop_until(&self.loop, pool_ready(self.pool));
+    ck_assert_int_eq(n_surveys(), self.config->circuit_failures);
+    tear_down();
+}
+END_TEST
+
+START_TEST(an_equal_profile_keeps_its_survey) {
+    prepare_survey("no-landlock echo");
+    start();
+    loop_until(&self.loop, pool_ready(self.pool));
+    Config *config = make_stub_config(&self.places, "no-landlock echo");
+    want(config, "seccomp", "landlock");
+    take_up(config);
+    ck_assert(self.pool->is_surveyed);
+    Job *job = run("pass");
+    loop_until(&self.loop, self.n_results == 1 && pool_ready(self.pool));
+    ck_assert_int_eq(n_surveys(), 1);
+    EXPECT_LIST(&pool_ready(self.pool)->enforced, "session", "seccomp", ROOT);
+    job_free(job);
+    tear_down();
+}
+END_TEST
 
 START_TEST(a_changed_profile_starts_over) {
     set_up("ready");
@@ -328,4 +595,15 @@ SUITE_MAIN_OR(warden_stub, "pool", keeps_min_ready, grows_with_the_jobs_that_wai
               remembers_samples_of_interpreters_that_are_gone, refuses_hashing_that_is_not_random,
               opens_after_so_many_failures_and_then_rests, a_program_that_is_not_there_opens_it_too,
               tries_again_when_the_time_has_come, an_open_circuit_leaves_what_runs_in_peace,
-              a_changed_profile_starts_over, an_equal_profile_goes_on)
+              readiness_is_no_answer_to_a_survey, a_survey_is_no_answer_of_an_environment,
+              layers_of_every_system_need_no_survey,
+              one_environment_surveys_before_the_others_are_made,
+              all_layers_that_are_there_are_ordered, a_missing_optional_layer_is_done_without,
+              a_missing_layer_that_nobody_wants_is_not_mentioned,
+              a_missing_required_layer_opens_the_circuit, a_retry_surveys_anew,
+              a_retry_surveys_anew_whatever_failed, a_survey_that_fails_is_a_failure_like_any_other,
+              a_daemon_without_control_groups_has_none_for_a_profile,
+              required_control_groups_that_are_missing_open_the_circuit,
+              a_changed_profile_is_surveyed_anew, a_changed_profile_may_need_no_survey_any_more,
+              an_equal_profile_keeps_its_survey, a_changed_profile_starts_over,
+              an_equal_profile_goes_on)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "scratch.h"
 #include "suite.h"
 
 enum { DEADLINE_MS = 45000, REPORT_BYTES = 4096 };
@@ -36,7 +37,8 @@ static int report_signals(char *report, size_t n_bytes) {
                     pipe_action.sa_handler == SIG_DFL ? "default" : "ignored");
 }
 
-/* Started in a warden's place: says what it was given, then exits 5 at the channel's end. */
+/* Started in a warden's place: says what it was given, to the channel or into the directory it is
+ * to remove, then exits 5, at the channel's end. */
 static int be_warden(int argc, char **argv) {
     char report[REPORT_BYTES];
     int n = snprintf(report, sizeof report, "%s", argv[0]);
@@ -46,6 +48,11 @@ static int be_warden(int argc, char **argv) {
                   environ && environ[0] ? environ[0] : "empty");
     n += report_descriptors(report + n, sizeof report - (size_t)n);
     n += report_signals(report + n, sizeof report - (size_t)n);
+    if (strcmp(argv[1], "--remove") == 0) {
+        if (chdir(argv[2]) != 0) return 1;
+        const int fd = open("report", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+        return write(fd, report, (size_t)n) == n ? 5 : 1;
+    }
     const int channel = atoi(argv[2]);
     if (write(channel, report, (size_t)n) != n) return 1;
     char rest;
@@ -103,6 +110,34 @@ START_TEST(a_warden_gets_its_channel_and_nothing_else) {
     ck_assert_str_eq(report, expected);
     close(channel);
     await_exit();
+}
+END_TEST
+
+START_TEST(a_remover_gets_a_directory_and_nothing_else) {
+    Scratch scratch;
+    scratch_init(&scratch);
+    ck_assert_int_ge(open("/dev/null", O_RDONLY), 0);
+    ck_assert_int_eq(dup2(0, 3), 3);
+    pid_t pid = 0;
+    ck_assert_int_eq(process_spawn_remover("/proc/self/exe", scratch.path, LOG_LEVEL_ERROR,
+                                           LOG_FORMAT_JSON, &pid),
+                     0);
+    const ProcessExit exit = await_exit();
+    ck_assert_int_eq(exit.pid, pid);
+    ck_assert_int_eq(exit.code, 5);
+    char report[REPORT_BYTES] = "", expected[REPORT_BYTES];
+    const int fd = open(in_scratch(&scratch, "report"), O_RDONLY | O_CLOEXEC);
+    ck_assert_int_gt(read(fd, report, sizeof report - 1), 0);
+    close(fd);
+    snprintf(expected, sizeof expected,
+             "tbwarden --remove %s --broker %d --log-level error --log-format json; "
+             "environment empty; descriptors 0 1 2; usr1 open, pipe default",
+             scratch.path, (int)getpid());
+    ck_assert_str_eq(report, expected);
+    ck_assert_int_eq(
+        process_spawn_remover("/nonexistent", scratch.path, LOG_LEVEL_ERROR, LOG_FORMAT_JSON, &pid),
+        -ENOENT);
+    scratch_deinit(&scratch);
 }
 END_TEST
 
@@ -198,6 +233,7 @@ START_TEST(orphans_come_to_the_reaper) {
 END_TEST
 
 SUITE_MAIN_OR(be_warden, "process", a_warden_gets_its_channel_and_nothing_else,
+              a_remover_gets_a_directory_and_nothing_else,
               the_channel_may_be_the_very_descriptor_it_becomes,
               our_end_does_not_block_and_is_not_inherited, an_exit_is_told, a_kill_is_told,
               a_program_that_cannot_start_is_an_error, orphans_come_to_the_reaper)

@@ -194,5 +194,41 @@ START_TEST(depth_is_no_bound) {
 }
 END_TEST
 
+/* Long names are cut; what a finding calls a file is well-formed first. */
+START_TEST(names_are_cut_after_redaction) {
+    static const char *const secret[] = {"first\\x01second", "leak", NULL};
+    WorkdirMaker maker;
+    CanaryMaker secrets;
+    Facts facts;
+    workdir_maker_init(&maker);
+    canary_maker_init(&secrets, secret);
+    char name[201];
+    memset(name, 'd', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    for (int i = 0; i < 5; i++) {
+        ck_assert_int_eq(mkdir(name, 0700), 0);
+        ck_assert_int_eq(chdir(name), 0);
+    }
+    /* 1005 bytes of directories; the marker would stand at 1022. */
+    put("12345678901234567leak", "leak");
+    put("b-first\x01second", "leak");
+    check(&maker, &secrets, &facts);
+    ck_assert_uint_eq(facts.n_produced, 7);
+    ck_assert_uint_eq(facts.findings.n_items, 3);
+    for (size_t i = 0; i < facts.n_produced; i++)
+        ck_assert_ptr_null(strpbrk((const char *)facts.produced[i].name, "<>"));
+    for (size_t i = 0; i < facts.findings.n_items; i++) {
+        const char *message = facts.findings.items[i].message;
+        ck_assert_ptr_null(strstr(message, "first"));
+        ck_assert_ptr_null(strstr(message, "second"));
+        ck_assert_int_eq(strstr(message, "b-") != NULL, strstr(message, "b-<0> at byte") != NULL);
+    }
+    facts_deinit(&facts);
+    canary_maker_deinit(&secrets);
+    workdir_maker_deinit(&maker);
+}
+END_TEST
+
 SUITE_MAIN("produced", everything_is_listed, leaks_are_found, too_much_is_a_finding,
-           more_entries_than_are_searched_are_a_finding, depth_is_no_bound)
+           more_entries_than_are_searched_are_a_finding, depth_is_no_bound,
+           names_are_cut_after_redaction)

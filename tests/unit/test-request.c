@@ -1,7 +1,9 @@
 #include "broker/request.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "suite.h"
 #include "tbsandbox.pb-c.h"
 
@@ -116,6 +118,107 @@ START_TEST(canaries_are_checked) {
 }
 END_TEST
 
+/* A value in what is shown: the refusal says where, by the canary's id, and not what. */
+static void expect_value_refused(Tb__Submit *submit, const char *part) {
+    expect_invalid(submit, part);
+    ck_assert_ptr_null(strstr(refusal.message, "s3cr"));
+    ck_assert_ptr_null(strstr(refusal.message, "3t"));
+}
+
+START_TEST(what_is_shown_holds_no_canary) {
+    Tb__Canary a = TB__CANARY__INIT, b = TB__CANARY__INIT, c = TB__CANARY__INIT;
+    a.id = (char *)"zero", b.id = (char *)"mail", c.id = (char *)"one";
+    a.value = (ProtobufCBinaryData){4, (uint8_t *)"\0\xff\xfe."};
+    b.value = (ProtobufCBinaryData){6, (uint8_t *)"s3cr3t"};
+    c.value = (ProtobufCBinaryData){7, (uint8_t *)"s3cr3t2"};
+    Tb__Canary *canaries[] = {&a, &b, &c};
+    Tb__InputFile first = TB__INPUT_FILE__INIT, second = TB__INPUT_FILE__INIT;
+    first.name = (char *)"first.csv", second.name = (char *)"s3cr3.csv";
+    Tb__InputFile *inputs[] = {&first, &second};
+    Tb__Label label = TB__LABEL__INIT;
+    label.key = (char *)"key", label.value = (char *)"s3cr";
+    Tb__Label *labels[] = {&label};
+    char *columns[] = {(char *)"", (char *)"3cr3t"};
+    Tb__Submit submit = plain_submit();
+    submit.canaries = canaries, submit.n_canaries = 3;
+    submit.inputs = inputs, submit.n_inputs = 2;
+    submit.labels = labels, submit.n_labels = 1;
+    submit.protected_columns = columns, submit.n_protected_columns = 2;
+    ck_assert_int_eq(decode_submit(&submit), 0);
+    request_deinit(&request);
+
+    submit.file_name = (char *)"for-s3cr3t.py";
+    expect_value_refused(&submit, "file_name holds the value of canary mail");
+    submit.file_name = (char *)"s3cr3t2.py";
+    expect_value_refused(&submit, "file_name holds the value of canary mail");
+    submit.file_name = (char *)"generated.py";
+    second.name = (char *)"s3cr3s3cr3t";
+    expect_value_refused(&submit, "input 2: its name holds the value of canary mail");
+    first.name = second.name; /* nor is a name shown because it stands twice */
+    expect_value_refused(&submit, "input 1: its name holds the value of canary mail");
+    first.name = (char *)"first.csv", second.name = (char *)"second.csv";
+    columns[1] = (char *)"\ts3cr3t\n";
+    expect_value_refused(&submit, "protected column 2: its name holds the value of canary mail");
+    columns[1] = (char *)"b";
+    label.key = (char *)"s3cr3t";
+    expect_value_refused(&submit, "label 1: its key holds the value of canary mail");
+    label.value = (char *)"\n"; /* nor when its value is bad as well */
+    expect_value_refused(&submit, "label 1");
+    label.key = (char *)"key", label.value = (char *)"is s3cr3t";
+    expect_value_refused(&submit, "label 1: its value holds the value of canary mail");
+    label.value = (char *)"value";
+    ck_assert_int_eq(decode_submit(&submit), 0);
+    request_deinit(&request);
+}
+END_TEST
+
+START_TEST(ids_hold_no_canary) {
+    Tb__Submit submit = plain_submit();
+    Tb__Canary a = TB__CANARY__INIT, b = TB__CANARY__INIT;
+    Tb__Canary *canaries[] = {&a, &b};
+    submit.canaries = canaries, submit.n_canaries = 2;
+    a.id = (char *)"x-s3cr3t", b.id = (char *)"mail";
+    a.value = (ProtobufCBinaryData){5, (uint8_t *)"other"};
+    b.value = (ProtobufCBinaryData){6, (uint8_t *)"s3cr3t"};
+    expect_value_refused(&submit, "canary 1: its id holds the value of canary mail");
+    canaries[0] = &b, canaries[1] = &a;
+    b.id = a.id; /* twice, and its own */
+    expect_value_refused(&submit, "canary 1: its id holds the value of a canary");
+    b.value.len = 0;
+    expect_value_refused(&submit, "1 to 4096 bytes");
+}
+END_TEST
+
+/* As many as there may be, all alike, in names that are alike: still a matter of milliseconds. */
+START_TEST(canaries_are_looked_for_quickly) {
+    enum { N = REQUEST_MAX_CANARIES };
+    static Tb__Canary canaries[N];
+    static Tb__Canary *pointers[N];
+    static char ids[N][8], column[REQUEST_MAX_COLUMN_BYTES + 1];
+    static uint8_t values[N][1000];
+    static char *columns[REQUEST_MAX_COLUMNS];
+    memset(values, 'a', sizeof values);
+    memset(column, 'a', sizeof column - 1);
+    for (size_t i = 0; i < N; i++) {
+        snprintf(ids[i], sizeof ids[i], "c-%zu", i);
+        values[i][sizeof values[i] - 2] = (uint8_t)(1 + i / 250);
+        values[i][sizeof values[i] - 1] = (uint8_t)(1 + i % 250);
+        canaries[i] = (Tb__Canary)TB__CANARY__INIT;
+        canaries[i].id = ids[i];
+        canaries[i].value = (ProtobufCBinaryData){sizeof values[i], values[i]};
+        pointers[i] = &canaries[i];
+    }
+    for (size_t i = 0; i < REQUEST_MAX_COLUMNS; i++) columns[i] = column;
+    Tb__Submit submit = plain_submit();
+    submit.canaries = pointers, submit.n_canaries = N;
+    submit.protected_columns = columns, submit.n_protected_columns = REQUEST_MAX_COLUMNS;
+    const uint64_t start_ms = clock_mono_ms();
+    ck_assert_int_eq(decode_submit(&submit), 0);
+    ck_assert_uint_lt(clock_mono_ms() - start_ms, 3000);
+    request_deinit(&request);
+}
+END_TEST
+
 START_TEST(bounds_are_kept) {
     Tb__Submit submit = plain_submit();
     submit.repeats = REQUEST_MAX_REPEATS + 1;
@@ -172,5 +275,6 @@ START_TEST(a_filter_selects) {
 END_TEST
 
 SUITE_MAIN("request", submit_arrives_whole, names_are_checked, inputs_are_checked,
-           canaries_are_checked, bounds_are_kept, a_refused_frame_says_how_it_was_refused,
-           a_filter_selects)
+           canaries_are_checked, what_is_shown_holds_no_canary, ids_hold_no_canary,
+           canaries_are_looked_for_quickly, bounds_are_kept,
+           a_refused_frame_says_how_it_was_refused, a_filter_selects)

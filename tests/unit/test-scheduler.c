@@ -202,6 +202,8 @@ START_TEST(the_first_run_that_fails_is_the_verdict) {
     ck_assert_str_eq(job->verdict->failures.items[1].subject, "exit");
     ck_assert_str_eq(job->verdict->failures.items[2].subject, "stdout");
     ck_assert_uint_eq(bench.n_verdicts, 1);
+    ck_assert_ptr_null(job->first_run); /* what the runs were compared by is not kept */
+    ck_assert_ptr_null(job->kept);
     bench_deinit(&bench);
 }
 END_TEST
@@ -474,13 +476,24 @@ START_TEST(an_open_circuit_answers_with_its_diagnosis) {
     bench_start(&bench);
     Job *waiting = bench_submit(&bench, "a", "pass");
     bench_await(&bench, waiting);
-    expect_infrastructure(waiting, CODE_PROFILE_UNHEALTHY, "no such layer here");
+    expect_infrastructure(waiting, CODE_LAYER_MISSING, "no such layer here");
     ck_assert_uint_eq(waiting->verdict->attempts, 0);
     ck_assert(health_refuses(&bench_pool(&bench)->health));
     ck_assert_uint_eq(bench_pool(&bench)->fill_failures_total, bench.config->circuit_failures);
     Job *next = bench_submit(&bench, "b", "pass");
     bench_await(&bench, next);
-    expect_infrastructure(next, CODE_PROFILE_UNHEALTHY, "profile stdlib is unhealthy");
+    expect_infrastructure(next, CODE_LAYER_MISSING, "profile stdlib is unhealthy");
+    bench_deinit(&bench);
+}
+END_TEST
+
+START_TEST(what_is_wrong_beside_layers_has_the_profiles_code) {
+    bench_prepare(&bench, "invalid not-random");
+    bench.config->circuit_backoff_min_ms = bench.config->circuit_backoff_max_ms = 3600000;
+    bench_start(&bench);
+    Job *job = bench_submit(&bench, "a", "pass");
+    bench_await(&bench, job);
+    expect_infrastructure(job, CODE_PROFILE_UNHEALTHY, "hash randomisation is off");
     bench_deinit(&bench);
 }
 END_TEST
@@ -489,7 +502,7 @@ START_TEST(a_circuit_recovers_by_itself) {
     bench_init(&bench, "invalid invalid invalid invalid ready");
     Job *job = bench_submit(&bench, "a", "pass");
     bench_await(&bench, job);
-    expect_infrastructure(job, CODE_PROFILE_UNHEALTHY, "no such layer here");
+    expect_infrastructure(job, CODE_LAYER_MISSING, "no such layer here");
     bench_await_ready(&bench);
     job = bench_submit(&bench, "b", "pass");
     bench_await(&bench, job);
@@ -652,8 +665,8 @@ SUITE_MAIN_OR(warden_stub, "scheduler", a_job_gets_exactly_one_verdict,
               a_flood_does_not_hold_up_another_peer, probes_come_first_and_are_seen_by_nobody,
               a_queued_job_is_cancelled, a_running_job_is_cancelled_with_its_environment,
               stopping_gives_every_job_its_verdict, an_open_circuit_answers_with_its_diagnosis,
-              a_circuit_recovers_by_itself, a_job_does_not_wait_forever_for_an_environment,
-              a_job_behind_others_waits_longer, an_equal_config_keeps_the_environments,
-              a_changed_profile_gets_new_environments, a_removed_profile_turns_its_jobs_away,
-              a_removed_profile_runs_nothing_again, finished_jobs_are_forgotten_in_time,
-              the_pids_of_live_wardens_are_known)
+              what_is_wrong_beside_layers_has_the_profiles_code, a_circuit_recovers_by_itself,
+              a_job_does_not_wait_forever_for_an_environment, a_job_behind_others_waits_longer,
+              an_equal_config_keeps_the_environments, a_changed_profile_gets_new_environments,
+              a_removed_profile_turns_its_jobs_away, a_removed_profile_runs_nothing_again,
+              finished_jobs_are_forgotten_in_time, the_pids_of_live_wardens_are_known)

@@ -8,7 +8,7 @@
 #include "tbsandbox.pb-c.h"
 #include "wire.h"
 
-enum { CLIENT_BYTES = 1 << 20, MAX_FRAME_BYTES = 64 << 10, ALICE = 54321, BOB = 54322 };
+enum { CLIENT_BYTES = 1 << 20, MAX_FRAME_BYTES = 64 << 10, ALICE = 54321, BOB, CAROL };
 
 /* A broker of its parts, without a socket of its own. */
 static Bench bench;
@@ -47,7 +47,6 @@ static void start(void) {
     broker = (Broker){.config = bench.config, .generation = 1};
     broker.submit_rule = make_rule("*");
     broker.admin_rule = make_rule(NULL);
-    broker.receive_budget = bench.config->queue_max_bytes;
     broker.started_ms = clock_mono_ms();
     list_init(&broker.sessions);
     bench.scheduler = &broker.scheduler;
@@ -592,6 +591,62 @@ START_TEST(doctor_answers_and_may_be_left) {
 }
 END_TEST
 
+/* ---- bounds ---- */
+
+static Client *announce_as(unsigned user, uint32_t payload_bytes) {
+    Client *client = connect_as(user);
+    const uint8_t header[] = {(uint8_t)(payload_bytes >> 24), (uint8_t)(payload_bytes >> 16),
+                              (uint8_t)(payload_bytes >> 8), (uint8_t)payload_bytes};
+    ck_assert_int_eq(send(client->fd, header, sizeof header, MSG_NOSIGNAL), sizeof header);
+    loop_idle(&bench.loop);
+    return client;
+}
+
+static void expect_admitted(Client *client) {
+    expect_silence(client);
+}
+
+static void expect_over_budget(Client *client) {
+    expect_error(client, 0, TB__ERROR_CODE__RESOURCE_EXHAUSTED, "too much is being received");
+    expect_end(client);
+}
+
+START_TEST(what_is_announced_is_bounded_for_each_peer) {
+    enum { FRAME = 100 << 10 };
+    prepare("ready");
+    bench.config->max_frame_bytes = FRAME;
+    bench.config->queue_max_bytes = 4 * FRAME;
+    start();
+    Client *clients[7];
+    expect_admitted(clients[0] = announce_as(ALICE, FRAME));
+    expect_admitted(clients[1] = announce_as(ALICE, FRAME));
+    expect_over_budget(clients[2] = announce_as(ALICE, FRAME)); /* half is hers */
+    expect_admitted(clients[3] = announce_as(BOB, FRAME));
+    expect_admitted(clients[4] = announce_as(CAROL, FRAME));
+    expect_over_budget(clients[5] = announce_as(CAROL, FRAME)); /* all together have so much */
+    hang_up(clients[0]);
+    loop_idle(&bench.loop);
+    expect_admitted(clients[6] = announce_as(CAROL, FRAME)); /* what was let go is free again */
+    for (int i = 1; i < 7; i++) hang_up(clients[i]);
+    tear_down();
+}
+END_TEST
+
+START_TEST(one_whole_frame_may_always_be_announced) {
+    enum { FRAME = 100 << 10 };
+    prepare("ready");
+    bench.config->max_frame_bytes = bench.config->queue_max_bytes = FRAME;
+    start();
+    Client *clients[] = {announce_as(ALICE, FRAME), announce_as(BOB, FRAME)};
+    expect_admitted(clients[0]);
+    expect_over_budget(clients[1]);
+    for (int i = 0; i < 2; i++) hang_up(clients[i]);
+    tear_down();
+}
+END_TEST
+
+/* ---- ends ---- */
+
 START_TEST(the_end_comes_after_the_last_words) {
     set_up("mute");
     Client *client = greet_as(ALICE);
@@ -620,11 +675,11 @@ START_TEST(sessions_of_a_peer_are_counted) {
 }
 END_TEST
 
-static void expect_turned_away(const char *why, Tb__ErrorCode code) {
+static void expect_turned_away(Admission admission, Tb__ErrorCode code, const char *why) {
     int ends[2];
     uint8_t bytes[512];
     ck_assert_int_eq(socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
-    session_turn_away(ends[0], why);
+    session_turn_away(ends[0], admission);
     const ssize_t n = recv(ends[1], bytes, sizeof bytes, 0);
     ck_assert_int_gt(n, WIRE_HEADER_BYTES);
     ProtobufCMessage *message = NULL;
@@ -636,15 +691,18 @@ static void expect_turned_away(const char *why, Tb__ErrorCode code) {
     ck_assert_int_eq(envelope->error->code, code);
     ck_assert_ptr_nonnull(strstr(envelope->error->message, why));
     wire_message_free(message);
-    session_turn_away(ends[0], NULL); /* without a reason nothing is sent */
-    ck_assert_int_lt(recv(ends[1], bytes, sizeof bytes, 0), 0);
     close(ends[0]);
     close(ends[1]);
 }
 
 START_TEST(who_is_not_let_in_is_told_why) {
-    expect_turned_away("not in access:", TB__ERROR_CODE__PERMISSION_DENIED);
-    expect_turned_away("listen.max_connections", TB__ERROR_CODE__RESOURCE_EXHAUSTED);
+    expect_turned_away(ADMISSION_NO_CREDENTIALS, TB__ERROR_CODE__PERMISSION_DENIED, "credentials");
+    expect_turned_away(ADMISSION_NO_ACCESS, TB__ERROR_CODE__PERMISSION_DENIED, "not in access:");
+    expect_turned_away(ADMISSION_MAX_CONNECTIONS, TB__ERROR_CODE__RESOURCE_EXHAUSTED,
+                       "listen.max_connections");
+    expect_turned_away(ADMISSION_MAX_CONNECTIONS_PER_PEER, TB__ERROR_CODE__RESOURCE_EXHAUSTED,
+                       "listen.max_connections_per_peer");
+    expect_turned_away(ADMISSION_FAILED, TB__ERROR_CODE__INTERNAL, "no session");
 }
 END_TEST
 
@@ -656,4 +714,5 @@ SUITE_MAIN_OR(warden_stub, "session", hello_comes_first, another_protocol_is_ref
               admins_alone_drain_resume_and_reload, a_bad_config_file_is_refused,
               rights_are_asked_anew, status_counts, doctor_answers_and_may_be_left,
               the_end_comes_after_the_last_words, sessions_of_a_peer_are_counted,
-              who_is_not_let_in_is_told_why)
+              who_is_not_let_in_is_told_why, what_is_announced_is_bounded_for_each_peer,
+              one_whole_frame_may_always_be_announced)

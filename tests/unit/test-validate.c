@@ -25,7 +25,7 @@ static void prepare(Bench *bench) {
     workdir_maker_init(&bench->maker);
     bench->setup.environment = (ChildEnv){bench->wanted, 1};
     bench->setup.preload = (TextList){bench->imports, 1};
-    bench->setup.required_layers = (TextList){bench->layers, 1};
+    bench->setup.layers = (TextList){bench->layers, 1};
     bench->ready = (HarnessReady){
         .version = (char *)"3.11.2",
         .directory = (char *)workdir_real_path(bench->maker.workdir),
@@ -98,10 +98,15 @@ START_TEST(required_layers_must_be_in_force) {
     bench.view.layers[CHILD_LAYER_SESSION] = false;
     ck_assert_int_eq(validate_layers(&bench.setup, &bench.view, &invalid), INVALID_E_REPORTED);
     ck_assert_int_eq(invalid.code, CODE_LAYER_MISSING);
-    ck_assert_str_eq(invalid.detail, "the required layer session is not in force");
-    bench.layers[0] = (char *)"seccomp"; /* one that is not known is not in force */
+    ck_assert_str_eq(invalid.detail, "the layer session is not in force");
+    bench.layers[0] = (char *)"landlock"; /* the last that is known */
+    ck_assert_int_eq(validate_layers(&bench.setup, &bench.view, &invalid), 0);
+    bench.view.layers[CHILD_LAYER_LANDLOCK] = false;
     ck_assert_int_eq(validate_layers(&bench.setup, &bench.view, &invalid), INVALID_E_REPORTED);
-    ck_assert_str_eq(invalid.detail, "the required layer seccomp is not in force");
+    ck_assert_str_eq(invalid.detail, "the layer landlock is not in force");
+    bench.layers[0] = (char *)"moat"; /* one that is not known is not in force */
+    ck_assert_int_eq(validate_layers(&bench.setup, &bench.view, &invalid), INVALID_E_REPORTED);
+    ck_assert_str_eq(invalid.detail, "the layer moat is not in force");
     workdir_maker_deinit(&bench.maker);
 }
 END_TEST

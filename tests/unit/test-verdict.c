@@ -40,7 +40,8 @@ typedef struct Row {
     bool held;
     Code limit;
     Code fault;
-    const char *detail; /* of the limit or the fault */
+    const char *detail;  /* of the limit or the fault */
+    const char *subject; /* of the limit; the verdict's first failure has it too */
     const char *excerpt;
     Code rejects[MAX_CODES];
     Code findings[MAX_CODES];
@@ -212,6 +213,31 @@ static const Row rows[] = {
      FAILED = {CODE_DISK_LIMIT}, .stages = "pace"},
     {"a limit found afterwards", WHOLE, .end = EXIT, .findings = {CODE_DISK_LIMIT},
      FAILED = {CODE_DISK_LIMIT}, .stages = "pace"},
+    {"memory limit", UP_TO_STARTED | CHECKED, .end = SIGNAL, .status = SIGKILL, .killed = true,
+     .limit = CODE_MEMORY_LIMIT, .detail = "used up its 64 bytes of memory",
+     FAILED = {CODE_MEMORY_LIMIT}, .message = "used up its 64 bytes of memory", .stages = "pace"},
+    {"memory limit after the end", WHOLE, .end = SIGNAL, .status = SIGKILL, .killed = true,
+     .limit = CODE_MEMORY_LIMIT, FAILED = {CODE_MEMORY_LIMIT}, .message = "the limit was exceeded",
+     .stages = "pace"},
+    {"process limit", UP_TO_STARTED | CHECKED, .end = SIGNAL, .status = SIGKILL, .killed = true,
+     .limit = CODE_PROCESS_LIMIT, .detail = "65 processes", FAILED = {CODE_PROCESS_LIMIT},
+     .message = "65 processes", .stages = "pace"},
+    {"open files limit", UP_TO_STARTED | CHECKED, .end = SIGNAL, .status = SIGKILL, .killed = true,
+     .limit = CODE_OPEN_FILES_LIMIT, .detail = "257 files", FAILED = {CODE_OPEN_FILES_LIMIT},
+     .message = "257 files", .stages = "pace"},
+    {"forbidden call", UP_TO_STARTED | CHECKED, .end = SIGNAL, .status = SIGKILL, .killed = true,
+     .limit = CODE_FORBIDDEN_SYSCALL, .subject = "ptrace", .detail = "made the system call ptrace",
+     FAILED = {CODE_FORBIDDEN_SYSCALL}, .message = "made the system call ptrace", .stages = "pace"},
+    {"forbidden call, killed by the filter", UP_TO_STARTED | CHECKED, .end = SIGNAL,
+     .status = SIGSYS, .limit = CODE_FORBIDDEN_SYSCALL, .subject = "of another architecture",
+     FAILED = {CODE_FORBIDDEN_SYSCALL}, .message = "the limit was exceeded", .stages = "pace"},
+    {"forbidden call and a leak", UP_TO_STARTED | CHECKED, .end = SIGNAL, .status = SIGKILL,
+     .killed = true, .limit = CODE_FORBIDDEN_SYSCALL, .subject = "bpf",
+     .findings = {CODE_CANARY_LEAK}, FAILED = {CODE_FORBIDDEN_SYSCALL, CODE_CANARY_LEAK},
+     .stages = "pace"},
+    {"forbidden call without a start marker", UP_TO_DISPATCHED | CHECKED, .end = SIGNAL,
+     .status = SIGKILL, .killed = true, .limit = CODE_FORBIDDEN_SYSCALL, .subject = "bpf",
+     INFRA = {CODE_CHILD_NEVER_STARTED}},
     {"timeout and a leak", UP_TO_STARTED | CHECKED, .end = SIGNAL, .status = SIGKILL,
      .killed = true, .limit = CODE_TIMEOUT, .findings = {CODE_CANARY_LEAK},
      FAILED = {CODE_TIMEOUT, CODE_CANARY_LEAK}, .stages = "pace"},
@@ -295,6 +321,7 @@ static Facts *facts_of(const Row *row) {
     facts->limit = row->limit;
     facts->fault = row->fault;
     facts->limit_detail = row->limit ? copy_or_null(row->detail) : NULL;
+    facts->limit_subject = copy_or_null(row->subject);
     facts->fault_detail = row->fault ? copy_or_null(row->detail) : NULL;
     facts->excerpt = copy_or_null(row->excerpt);
     facts->environment_id = strdup("e-1");
@@ -336,6 +363,8 @@ static void assert_codes(const Row *row, const FailureList *failures) {
     ck_assert_msg(failures->n_items == n, "%s: %zu failures, not %zu", row->name, failures->n_items,
                   n);
     if (row->message) ck_assert_str_eq(failures->items[0].message, row->message);
+    if (row->limit && row->kind == VERDICT_FAILED)
+        ck_assert_pstr_eq(failures->items[0].subject, row->subject);
 }
 
 static void assert_stages(const Row *row, const Verdict *verdict) {
@@ -405,6 +434,9 @@ START_TEST(only_unexplained_signals_are_native_crashes) {
         {"killed before its start marker", false},
         {"timeout", false},
         {"the kernel ends it at a limit", false},
+        {"forbidden call", false},
+        {"forbidden call, killed by the filter", false},
+        {"memory limit", false},
         {"killed without a reason", false},
         {"fault beside a crash", false},
         {"crashed but not reaped", false},

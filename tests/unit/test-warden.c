@@ -21,9 +21,11 @@
 #include "warden.pb-c.h"
 #include "wire.h"
 
-enum { FRAME_MAX_BYTES = 64 << 20, KEEP_BYTES = 4096 };
+enum { FRAME_MAX_BYTES = 64 << 20, KEEP_BYTES = 4096, LONG_CANARY_BYTES = 2100 };
 
 #define OS "os = (i for i in ()).gi_frame.f_builtins['__import__']('os')\n"
+#define MARKER "[REDACTED:0123456789abcdef]"
+#define LONG_MARKER "[REDACTED:fedcba9876543210]"
 #define DATA "a,b\n1,x\n2,y\n"
 
 /* One warden in a process of its own. */
@@ -121,7 +123,7 @@ static Tbw__Limits default_limits(void) {
 
 static const char *const layers[] = {"session",     "death_signal",   "rlimits",
                                      "descriptors", "work_directory", "no_new_privileges"};
-static const char *const imports[] = {"json", "math", "ctypes", "faulthandler"};
+static const char *const imports[] = {"json", "math", "ctypes", "faulthandler", "__future__"};
 static const char *const preload[] = {"json", "math"};
 static const char *const refused[] = {"eval", "exec"};
 static const char *const poisoned[] = {"socket"};
@@ -141,10 +143,10 @@ static void send_setup(Bench *bench, const char *interpreter, uint64_t ready_tim
     setup.interpreter = (char *)interpreter;
     setup.n_environment = 2, setup.environment = variables;
     setup.n_preload = 2, setup.preload = (char **)preload;
-    setup.n_allowed_imports = 4, setup.allowed_imports = (char **)imports;
+    setup.n_allowed_imports = 5, setup.allowed_imports = (char **)imports;
     setup.n_refused_calls = 2, setup.refused_calls = (char **)refused;
     setup.n_poisoned_modules = 1, setup.poisoned_modules = (char **)poisoned;
-    setup.n_required_layers = LAYER_COUNT, setup.required_layers = (char **)layers;
+    setup.n_layers = LAYER_COUNT, setup.layers = (char **)layers;
     setup.warmup = (char *)warmup;
     setup.limits = &limits;
     setup.ready_timeout_ms = ready_timeout_ms;
@@ -161,6 +163,12 @@ static void make_ready(Bench *bench) {
     forget(expect(bench, TBW__MESSAGE__BODY_READY));
 }
 
+/* It overlaps with no other one of its kind. Returns the end of the text. */
+static char *put_long_canary(char *text) {
+    memset(text, 'L', LONG_CANARY_BYTES - 1);
+    return stpcpy(text + LONG_CANARY_BYTES - 1, "M");
+}
+
 static void send_job(const Bench *bench, const char *code, const Tbw__Limits *limits) {
     uint8_t nonce[16] = {0xab, 1, 2};
     Tbw__InputFile input = TBW__INPUT_FILE__INIT;
@@ -170,8 +178,14 @@ static void send_job(const Bench *bench, const char *code, const Tbw__Limits *li
     Tbw__Canary canary = TBW__CANARY__INIT;
     canary.id = (char *)"mail-1";
     canary.value = (ProtobufCBinaryData){6, (uint8_t *)"s3cr3t"};
-    canary.marker = (char *)"[REDACTED:0123456789abcdef]";
-    Tbw__Canary *canaries[] = {&canary};
+    canary.marker = (char *)MARKER;
+    char long_value[LONG_CANARY_BYTES + 1];
+    put_long_canary(long_value);
+    Tbw__Canary long_canary = TBW__CANARY__INIT;
+    long_canary.id = (char *)"long-1";
+    long_canary.value = (ProtobufCBinaryData){LONG_CANARY_BYTES, (uint8_t *)long_value};
+    long_canary.marker = (char *)LONG_MARKER;
+    Tbw__Canary *canaries[] = {&canary, &long_canary};
     char *columns[] = {(char *)"a"};
     Tbw__Limits copy = *limits;
     Tbw__Job job = TBW__JOB__INIT;
@@ -180,7 +194,7 @@ static void send_job(const Bench *bench, const char *code, const Tbw__Limits *li
     job.code = (ProtobufCBinaryData){strlen(code), (uint8_t *)code};
     job.file_name = (char *)"generated.py";
     job.n_inputs = 1, job.inputs = inputs;
-    job.n_canaries = 1, job.canaries = canaries;
+    job.n_canaries = 2, job.canaries = canaries;
     job.n_protected_columns = 1, job.protected_columns = columns;
     job.limits = &copy;
     Tbw__Message message = TBW__MESSAGE__INIT;
@@ -276,6 +290,79 @@ START_TEST(refused_code_never_starts) {
     ck_assert_uint_eq(result->rejects[0]->line, 1);
     ck_assert_str_eq(result->rejects[1]->code, "forbidden_call");
     ck_assert_str_eq(result->fault, "");
+    forget(message);
+}
+END_TEST
+
+/* Texts quote the source: a canary at the place where they are cut shows neither of its halves. */
+static void expect_no_half(const Tbw__Failure *failure) {
+    const char *texts[] = {failure->subject, failure->message};
+    for (size_t i = 0; i < 2; i++) {
+        ck_assert_ptr_null(strstr(texts[i], "s3c"));
+        ck_assert_ptr_null(strstr(texts[i], "r3t"));
+        for (const char *p = texts[i]; (p = strchr(p, '[')); p++)
+            ck_assert_int_eq(strncmp(p, MARKER, strlen(MARKER)), 0);
+    }
+    ck_assert_uint_le(strlen(failure->subject), 200);
+    ck_assert_uint_le(strlen(failure->message), 1000);
+}
+
+START_TEST(a_refusal_is_cut_after_redaction) {
+    static const size_t leads[] = {10,  170, 185, 194,  196,  197,  199,
+                                   960, 990, 996, 4292, 4293, 5085, 5094};
+    static char code[1 << 17];
+    char *end = code;
+    for (size_t i = 0; i < sizeof leads / sizeof *leads; i++) {
+        end = stpcpy(end, "import ");
+        memset(end, 'x', leads[i]);
+        end = stpcpy(end + leads[i], "s3cr3t");
+        memset(end, 'y', i % 2 ? 5000 : 0);
+        end += i % 2 ? 5000 : 0;
+        *end++ = '\n';
+    }
+    *end = '\0';
+    Tbw__Message *message = run(code);
+    const Tbw__Result *result = message->result;
+    ck_assert(saw(result, PHASE_PARSED));
+    ck_assert(!saw(result, PHASE_STARTED));
+    ck_assert_str_eq(result->fault, "");
+    ck_assert_uint_eq(result->n_rejects, sizeof leads / sizeof *leads);
+    for (size_t i = 0; i < result->n_rejects; i++) expect_no_half(result->rejects[i]);
+    ck_assert_str_eq(result->rejects[0]->subject, "xxxxxxxxxx" MARKER);
+    ck_assert_ptr_nonnull(strstr(result->rejects[2]->message, "x" MARKER " may not be imported"));
+    forget(message);
+}
+END_TEST
+
+/* The harness cuts a name as well, and what it sent may be short once it is redacted. */
+START_TEST(what_the_harness_cut_shows_no_half) {
+    char code[5000];
+    char *end = put_long_canary(put_long_canary(stpcpy(code, "import ")));
+    memset(end, 'x', 93); /* and 3 bytes are left of 4296 */
+    stpcpy(end + 93, "s3cr3t\n");
+    Tbw__Message *message = run(code);
+    const Tbw__Result *result = message->result;
+    ck_assert_uint_eq(result->n_rejects, 1);
+    const char *subject = result->rejects[0]->subject;
+    ck_assert_int_eq(strncmp(subject, LONG_MARKER LONG_MARKER "xxx", 57), 0);
+    ck_assert_ptr_null(strstr(subject, "s3c"));
+    ck_assert_ptr_nonnull(strstr(result->rejects[0]->message, "x" MARKER " may not be imported"));
+    forget(message);
+}
+END_TEST
+
+/* Python itself cuts that name. */
+START_TEST(a_future_s_name_is_not_cut) {
+    char code[256];
+    char *end = stpcpy(code, "from __future__ import ");
+    memset(end, 'x', 97);
+    stpcpy(end + 97, "s3cr3t\n");
+    Tbw__Message *message = run(code);
+    const Tbw__Result *result = message->result;
+    ck_assert(saw(result, PHASE_ALLOWED));
+    ck_assert_uint_eq(result->n_rejects, 1);
+    ck_assert_str_eq(result->rejects[0]->code, "does_not_compile");
+    ck_assert_str_eq(result->rejects[0]->message, "SyntaxError: no such future feature");
     forget(message);
 }
 END_TEST
@@ -499,7 +586,7 @@ START_TEST(a_flood_before_ready_is_bounded) {
                    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
                    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
                    "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
-                   "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+                   "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx...",
                    "xxxx");
 }
 END_TEST
@@ -551,7 +638,7 @@ START_TEST(an_open_descriptor_is_seen) {
     send_setup(&bench, "/usr/bin/python3", 30000, "import os\nos.open('/dev/null', os.O_RDONLY)\n");
     Tbw__Message *message = expect(&bench, TBW__MESSAGE__BODY_INVALID);
     ck_assert_str_eq(message->invalid->code, "layer_missing");
-    ck_assert_str_eq(message->invalid->detail, "the required layer descriptors is not in force");
+    ck_assert_str_eq(message->invalid->detail, "the layer descriptors is not in force");
     forget(message);
     finish(&bench);
 }
@@ -638,12 +725,13 @@ START_TEST(a_killed_warden_takes_its_interpreter_along) {
 END_TEST
 
 SUITE_MAIN("warden", an_environment_is_observed, good_code_passes, refused_code_never_starts,
-           an_exception_has_an_excerpt, an_exit_status_is_seen, a_crash_is_a_signal, time_runs_out,
-           a_stopped_process_times_out, a_stopped_group_times_out, closed_descriptors_time_out,
-           processor_time_runs_out, a_flood_is_bounded, a_hidden_grandchild_delays_nothing,
-           files_are_checked, a_late_word_is_no_end, a_dead_interpreter_is_named,
-           a_hanging_interpreter_is_named, a_flood_before_ready_is_bounded,
-           a_missing_interpreter_is_named, a_broken_set_up_is_named, a_second_thread_is_seen,
-           an_open_descriptor_is_seen, another_environment_is_seen, death_while_idle_is_told,
-           a_lost_broker_ends_a_job, a_termination_ends_a_job,
-           a_killed_warden_takes_its_interpreter_along)
+           a_refusal_is_cut_after_redaction, what_the_harness_cut_shows_no_half,
+           a_future_s_name_is_not_cut, an_exception_has_an_excerpt, an_exit_status_is_seen,
+           a_crash_is_a_signal, time_runs_out, a_stopped_process_times_out,
+           a_stopped_group_times_out, closed_descriptors_time_out, processor_time_runs_out,
+           a_flood_is_bounded, a_hidden_grandchild_delays_nothing, files_are_checked,
+           a_late_word_is_no_end, a_dead_interpreter_is_named, a_hanging_interpreter_is_named,
+           a_flood_before_ready_is_bounded, a_missing_interpreter_is_named,
+           a_broken_set_up_is_named, a_second_thread_is_seen, an_open_descriptor_is_seen,
+           another_environment_is_seen, death_while_idle_is_told, a_lost_broker_ends_a_job,
+           a_termination_ends_a_job, a_killed_warden_takes_its_interpreter_along)

@@ -14,6 +14,9 @@ typedef struct Messages {
     Tbw__Limits limits;
     Tbw__Variable variable;
     Tbw__Variable *variables[1];
+    Tbw__Link link;
+    Tbw__Link *links[1];
+    Tbw__Root root;
     Tbw__Setup setup;
     Tbw__InputFile input;
     Tbw__InputFile *inputs[1];
@@ -25,6 +28,8 @@ typedef struct Messages {
 
 static uint8_t nonce[] = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 0xff};
 static char *names[] = {(char *)"json", (char *)"math"};
+static char *layers[] = {(char *)"session", (char *)"own_root"};
+static char *paths[] = {(char *)"/usr/bin/python3.11", (char *)"/usr/lib/python3.11"};
 
 static void make_limits(Messages *m) {
     m->limits = (Tbw__Limits)TBW__LIMITS__INIT;
@@ -33,8 +38,18 @@ static void make_limits(Messages *m) {
     m->limits.processes = 6, m->limits.open_files = 7;
 }
 
+static void make_root(Messages *m) {
+    m->link = (Tbw__Link)TBW__LINK__INIT;
+    m->link.path = (char *)"/lib", m->link.target = (char *)"usr/lib";
+    m->links[0] = &m->link;
+    m->root = (Tbw__Root)TBW__ROOT__INIT;
+    m->root.n_paths = 2, m->root.paths = paths;
+    m->root.n_links = 1, m->root.links = m->links;
+}
+
 static void make_setup(Messages *m) {
     make_limits(m);
+    make_root(m);
     m->variable = (Tbw__Variable)TBW__VARIABLE__INIT;
     m->variable.name = (char *)"A", m->variable.value = (char *)"x";
     m->variables[0] = &m->variable;
@@ -44,7 +59,12 @@ static void make_setup(Messages *m) {
     m->setup.interpreter = (char *)"/usr/bin/python3";
     m->setup.n_environment = 1, m->setup.environment = m->variables;
     m->setup.n_preload = 2, m->setup.preload = names;
-    m->setup.n_required_layers = 1, m->setup.required_layers = names;
+    m->setup.n_layers = 2, m->setup.layers = layers;
+    m->setup.n_hidden = 1, m->setup.hidden = paths;
+    m->setup.n_readable = 2, m->setup.readable = paths;
+    m->setup.root = &m->root;
+    m->setup.uid = 70001;
+    m->setup.cgroup = (char *)"/sys/fs/cgroup/e-1";
     m->setup.limits = &m->limits;
     m->setup.ready_timeout_ms = 8;
     m->setup.keep_bytes = 9;
@@ -109,13 +129,42 @@ START_TEST(a_setup_is_decoded) {
     ck_assert_str_eq(setup.environment.items[0].value, "x");
     ck_assert_uint_eq(setup.preload.n_items, 2);
     ck_assert_str_eq(setup.preload.items[1], "math");
-    ck_assert_uint_eq(setup.required_layers.n_items, 1);
-    ck_assert_uint_eq(setup.optional_layers.n_items, 0);
+    ck_assert_uint_eq(setup.layers.n_items, 2);
+    ck_assert_str_eq(setup.layers.items[0], "session");
+    ck_assert_str_eq(setup.layers.items[1], "own_root");
+    ck_assert_uint_eq(setup.hidden.n_items, 1);
+    ck_assert_str_eq(setup.hidden.items[0], paths[0]);
+    ck_assert_uint_eq(setup.readable.n_items, 2);
+    ck_assert_str_eq(setup.readable.items[1], paths[1]);
+    ck_assert_uint_eq(setup.root.paths.n_items, 2);
+    ck_assert_str_eq(setup.root.paths.items[1], paths[1]);
+    ck_assert_uint_eq(setup.root.n_links, 1);
+    ck_assert_str_eq(setup.root.links[0].path, "/lib");
+    ck_assert_str_eq(setup.root.links[0].target, "usr/lib");
+    ck_assert_uint_eq(setup.uid, 70001);
+    ck_assert_str_eq(setup.cgroup, "/sys/fs/cgroup/e-1");
+    ck_assert(!setup.survey);
     ck_assert_str_eq(setup.warmup, "");
     ck_assert_uint_eq(setup.limits.wall_ms, 1);
     ck_assert_uint_eq(setup.limits.open_files, 7);
     ck_assert_uint_eq(setup.ready_timeout_ms, 8);
     ck_assert_uint_eq(setup.keep_bytes, 9);
+}
+END_TEST
+
+START_TEST(a_setup_without_a_root_is_one_for_a_survey) {
+    Messages m;
+    CLEANUP(setup_deinit) Setup setup = {0};
+    make_setup(&m);
+    m.setup.root = NULL;
+    m.setup.survey = true;
+    m.setup.n_layers = 0;
+    m.setup.cgroup = (char *)"";
+    ck_assert_int_eq(decode_setup(&m, &setup), 0);
+    ck_assert(setup.survey);
+    ck_assert_uint_eq(setup.layers.n_items, 0);
+    ck_assert_str_eq(setup.cgroup, "");
+    ck_assert_uint_eq(setup.root.paths.n_items + setup.root.n_links, 0);
 }
 END_TEST
 
@@ -139,12 +188,12 @@ START_TEST(an_order_is_decoded) {
 }
 END_TEST
 
-#define SETUP_REFUSED(change)                                                                      \
+#define SETUP_REFUSED(...)                                                                         \
     do {                                                                                           \
         Messages m;                                                                                \
         Setup setup;                                                                               \
         make_setup(&m);                                                                            \
-        change;                                                                                    \
+        __VA_ARGS__;                                                                               \
         ck_assert_int_eq(decode_setup(&m, &setup), WARDEN_CHANNEL_E_MALFORMED);                    \
     } while (0)
 #define ORDER_REFUSED(change)                                                                      \
@@ -164,6 +213,12 @@ START_TEST(what_is_out_of_bounds_is_refused) {
     SETUP_REFUSED(m.setup.ready_timeout_ms = 0);
     SETUP_REFUSED(m.setup.keep_bytes = UINT64_C(1) << 40);
     SETUP_REFUSED(make_job(&m));
+    SETUP_REFUSED(m.root.paths = names);
+    SETUP_REFUSED(m.root.paths = (char *[]){paths[0], (char *)"usr/lib"});
+    SETUP_REFUSED(m.root.paths = (char *[]){paths[0], (char *)""});
+    SETUP_REFUSED(m.link.path = (char *)"lib");
+    SETUP_REFUSED(m.link.path = (char *)"");
+    SETUP_REFUSED(m.link.target = (char *)"");
     ORDER_REFUSED(m.job.nonce.len = 15);
     ORDER_REFUSED(m.job.file_name = (char *)"../g.py");
     ORDER_REFUSED(m.input.name = (char *)"a/b");
@@ -251,6 +306,22 @@ START_TEST(reports_are_encoded) {
     ck_assert_uint_eq(message->ready->n_enforced, 2);
     wire_message_free(&message->base);
 
+    RootLink link = {(char *)"/lib", (char *)"usr/lib"};
+    char *reasons[] = {(char *)"cannot a", (char *)"cannot b"};
+    const SurveyReport survey = {{{paths, 2}, &link, 1}, {layers, 2}, {reasons, 2}};
+    ck_assert_int_eq(warden_channel_send_survey(channel, &survey), 0);
+    message = receive(peer);
+    ck_assert_int_eq(message->body_case, TBW__MESSAGE__BODY_SURVEY);
+    ck_assert_uint_eq(message->survey->root->n_paths, 2);
+    ck_assert_str_eq(message->survey->root->paths[1], paths[1]);
+    ck_assert_uint_eq(message->survey->root->n_links, 1);
+    ck_assert_str_eq(message->survey->root->links[0]->path, "/lib");
+    ck_assert_str_eq(message->survey->root->links[0]->target, "usr/lib");
+    ck_assert_uint_eq(message->survey->n_missing, 2);
+    ck_assert_str_eq(message->survey->missing[1]->name, "own_root");
+    ck_assert_str_eq(message->survey->missing[1]->reason, "cannot b");
+    wire_message_free(&message->base);
+
     const InvalidReport invalid = {.code = CODE_LAYER_MISSING, .dispatched = true};
     ck_assert_int_eq(warden_channel_send_invalid(channel, &invalid), 0);
     message = receive(peer);
@@ -279,6 +350,7 @@ START_TEST(a_result_is_encoded) {
     facts.n_produced = 1;
     facts.out = (OutputFacts){.head = (uint8_t *)"hi", .head_bytes = 2, .total_bytes = 2};
     facts.fault_detail = (char *)"why";
+    facts.limit_subject = (char *)"ptrace";
     connect_channel(&channel, &peer);
     ck_assert_int_eq(warden_channel_send_result(channel, &facts), 0);
     Tbw__Message *message = receive(peer);
@@ -290,6 +362,7 @@ START_TEST(a_result_is_encoded) {
     ck_assert_uint_eq(result->signal, 9);
     ck_assert(result->killed_by_warden);
     ck_assert_str_eq(result->limit, "timeout");
+    ck_assert_str_eq(result->limit_subject, "ptrace");
     ck_assert_str_eq(result->fault, "");
     ck_assert_str_eq(result->fault_detail, "why");
     ck_assert_uint_eq(result->n_findings, 1);
@@ -307,6 +380,6 @@ START_TEST(a_result_is_encoded) {
 }
 END_TEST
 
-SUITE_MAIN("warden_channel", a_setup_is_decoded, an_order_is_decoded,
-           what_is_out_of_bounds_is_refused, frames_may_come_in_pieces, a_huge_frame_is_refused,
-           reports_are_encoded, a_result_is_encoded)
+SUITE_MAIN("warden_channel", a_setup_is_decoded, a_setup_without_a_root_is_one_for_a_survey,
+           an_order_is_decoded, what_is_out_of_bounds_is_refused, frames_may_come_in_pieces,
+           a_huge_frame_is_refused, reports_are_encoded, a_result_is_encoded)

@@ -160,6 +160,60 @@ START_TEST(any_tree_is_removed) {
 }
 END_TEST
 
+START_TEST(removal_may_be_bounded_in_time) {
+    WorkdirMaker maker;
+    workdir_maker_init(&maker);
+    ck_assert_int_eq(mkdir("full", 0700), 0);
+    put("full/file", "");
+    ck_assert_int_eq(workdir_remove_within(maker.directory, 0), WORKDIR_E_LATE);
+    ck_assert(exists("full/file"));
+    ck_assert_int_eq(workdir_remove_within(maker.directory, 60000), 0);
+    ck_assert(!exists(maker.directory));
+    workdir_maker_deinit(&maker);
+}
+END_TEST
+
+START_TEST(what_took_its_place_is_removed) {
+    WorkdirMaker maker;
+    char moved[96];
+    workdir_maker_init(&maker);
+    snprintf(moved, sizeof moved, "%s/moved", maker.root);
+    ck_assert_int_eq(rename(maker.directory, moved), 0);
+    ck_assert_int_eq(symlink(moved, maker.directory), 0);
+    ck_assert_int_eq(workdir_remove(maker.directory), 0);
+    ck_assert(!exists(maker.directory));
+    ck_assert(exists(moved));
+    put(maker.directory, "");
+    ck_assert_int_eq(workdir_remove(maker.directory), 0);
+    ck_assert(!exists(maker.directory));
+    ck_assert_int_eq(workdir_remove(moved), 0);
+    workdir_maker_deinit(&maker);
+}
+END_TEST
+
+START_TEST(it_is_set_aside_whatever_its_mode) {
+    WorkdirMaker maker;
+    char shelf[96], aside[112], taken[112];
+    workdir_maker_init(&maker);
+    put("file", "");
+    snprintf(shelf, sizeof shelf, "%s/shelf", maker.root);
+    snprintf(aside, sizeof aside, "%s/aside", shelf);
+    snprintf(taken, sizeof taken, "%s/taken", shelf);
+    ck_assert_int_eq(mkdir(shelf, 0700), 0);
+    put(taken, "");
+    ck_assert_int_eq(chmod(maker.directory, 0), 0);
+    ck_assert_int_eq(workdir_set_aside(maker.directory, taken), WORKDIR_E_TAKEN);
+    ck_assert_int_eq(workdir_set_aside(maker.directory, shelf), WORKDIR_E_TAKEN);
+    ck_assert_int_eq(workdir_set_aside(maker.directory, aside), 0);
+    ck_assert(!exists(maker.directory));
+    ck_assert(exists(aside));
+    ck_assert_int_eq(workdir_set_aside(maker.directory, aside), -ENOENT);
+    ck_assert_int_eq(workdir_remove(shelf), 0);
+    workdir_maker_deinit(&maker);
+}
+END_TEST
+
 SUITE_MAIN("workdir", it_is_private_and_new, nothing_is_left_of_a_failure,
            files_are_new_and_private, only_regular_files_are_opened, a_walk_sees_everything_once,
-           any_tree_is_removed)
+           any_tree_is_removed, removal_may_be_bounded_in_time, what_took_its_place_is_removed,
+           it_is_set_aside_whatever_its_mode)

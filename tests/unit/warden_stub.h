@@ -1,7 +1,7 @@
 /* Warden stub: the test program started again in a warden's place. It speaks proto/warden.proto and
- * follows a script: words of the profile's interpreter say how it starts, words of the job's code
- * what comes of a job. Each start, and each run of one job, takes the next word; the last one
- * stays. Runs no code. */
+ * follows a script: words of the profile's interpreter say how it starts, or what its survey finds,
+ * words of the job's code what comes of a job. Each start, and each run of one job, takes the next
+ * word; the last one stays. Runs no code. */
 #pragma once
 
 #include <fcntl.h>
@@ -30,12 +30,19 @@ enum {
     STUB_SAMPLE = 4711, /* of a start that is `constant` */
     STUB_SIGNAL = 6,
     STUB_LOST_CODE = 7,
+    STUB_MAX_LAYERS = 32,
 };
+
+/* What a survey finds to be needed. */
+#define STUB_PATH_NEEDED "/usr/bin/python3.99"
+#define STUB_LINK_NEEDED "/lib"
+#define STUB_LINK_TARGET "usr/lib"
 
 typedef struct Stub {
     int fd;
     char directory[256];
     char lie[STUB_WORD_BYTES]; /* the self-test's program that gets a wrong verdict */
+    const Tbw__Setup *setup;
 } Stub;
 
 /* ---- frames ---- */
@@ -128,15 +135,28 @@ static inline bool stub_is(const char *word, const char *name) {
 
 /* ---- start ---- */
 
+/* What it was told, for the broker to be compared with: layers, then what its root is to hold. */
+static inline size_t stub_echo(const Stub *stub, char *layers[STUB_MAX_LAYERS]) {
+    const Tbw__Root *root = stub->setup->root;
+    size_t n = 0;
+    for (; n < stub->setup->n_layers; n++) layers[n] = stub->setup->layers[n];
+    for (size_t i = 0; root && i < root->n_paths; i++) layers[n++] = root->paths[i];
+    for (size_t i = 0; root && i < root->n_links; i++) {
+        layers[n++] = root->links[i]->path;
+        layers[n++] = root->links[i]->target;
+    }
+    return n;
+}
+
 static inline void stub_send_ready(const Stub *stub, const char *word) {
-    char *layers[] = {(char *)"session", (char *)"rlimits"};
+    char *layers[STUB_MAX_LAYERS] = {(char *)"session", (char *)"rlimits"};
     Tbw__Ready ready = TBW__READY__INIT;
     ready.version = (char *)"3.11.2";
     ready.hash_randomized = !stub_is(word, "not-random");
     randombytes_buf(&ready.hash_sample, sizeof ready.hash_sample);
     if (stub_is(word, "constant")) ready.hash_sample = STUB_SAMPLE;
     ready.enforced = layers;
-    ready.n_enforced = 2;
+    ready.n_enforced = stub_is(word, "echo") ? stub_echo(stub, layers) : 2;
     Tbw__Message message = TBW__MESSAGE__INIT;
     message.body_case = TBW__MESSAGE__BODY_READY;
     message.ready = &ready;
@@ -182,11 +202,54 @@ static inline void stub_maybe_die(const Stub *stub, const char *word) {
     }
 }
 
+/* no-LAYER: it is missing. Everything is there: whatever is no other word. */
+static inline void stub_send_survey(const Stub *stub, const char *word) {
+    char *paths[] = {(char *)STUB_PATH_NEEDED};
+    Tbw__Link link = TBW__LINK__INIT;
+    Tbw__Link *links[] = {&link};
+    link.path = (char *)STUB_LINK_NEEDED;
+    link.target = (char *)STUB_LINK_TARGET;
+    Tbw__Root root = TBW__ROOT__INIT;
+    root.paths = paths;
+    root.n_paths = 1;
+    root.links = links;
+    root.n_links = 1;
+    Tbw__MissingLayer missing = TBW__MISSING_LAYER__INIT;
+    Tbw__MissingLayer *all_missing[] = {&missing};
+    missing.name = (char *)word + strlen("no-");
+    missing.reason = (char *)"this kernel has none";
+    Tbw__Survey survey = TBW__SURVEY__INIT;
+    survey.root = &root;
+    survey.missing = all_missing;
+    survey.n_missing = strncmp(word, "no-", strlen("no-")) == 0;
+    Tbw__Message message = TBW__MESSAGE__INIT;
+    message.body_case = TBW__MESSAGE__BODY_SURVEY;
+    message.survey = &survey;
+    stub_send(stub, &message, false);
+}
+
+/* Says what it finds, and leaves. */
+static inline void stub_survey(const Stub *stub, const char *word) {
+    stub_maybe_die(stub, word);
+    stub_count(stub, "surveys");
+    if (stub_is(word, "invalid"))
+        stub_send_invalid(stub, "child_never_started", "exited 1", false);
+    else if (stub_is(word, "says-ready"))
+        stub_send_ready(stub, word);
+    else
+        stub_send_survey(stub, word);
+    stub_leave(stub);
+}
+
 /* ready: whatever is no other word. */
 static inline void stub_start(const Stub *stub, const char *word) {
     stub_maybe_die(stub, word);
     if (stub_is(word, "invalid")) {
         stub_send_invalid(stub, "layer_missing", "no such layer here", false);
+        stub_leave(stub);
+    }
+    if (stub_is(word, "surveys")) {
+        stub_send_survey(stub, word);
         stub_leave(stub);
     }
     stub_send_ready(stub, word);
@@ -346,6 +409,7 @@ static inline int warden_stub(int argc, char **argv) {
     const Tbw__Message *message = stub_receive(&stub);
     if (message->body_case != TBW__MESSAGE__BODY_SETUP) return 94;
     const Tbw__Setup *setup = message->setup;
+    stub.setup = setup;
     snprintf(stub.directory, sizeof stub.directory, "%s", setup->directory);
     snprintf(stub.lie, sizeof stub.lie, "%s", setup->warmup);
     if (mkdir(stub.directory, 0700) != 0) return 93;
@@ -353,6 +417,7 @@ static inline int warden_stub(int argc, char **argv) {
     snprintf(work, sizeof work, "%s/work", stub.directory);
     if (mkdir(work, 0700) != 0) return 92;
     stub_word(setup->interpreter, stub_count(&stub, setup->interpreter), word);
+    if (setup->survey) stub_survey(&stub, word);
     stub_start(&stub, word);
     message = stub_receive(&stub);
     if (message->body_case != TBW__MESSAGE__BODY_JOB) return 91;

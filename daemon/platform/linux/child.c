@@ -22,6 +22,7 @@ enum {
     WATCH_STOP,
     WATCH_CHANNEL,
     WATCH_EXIT,
+    WATCH_GUARD,
     WATCH_MARKER,
     WATCH_STDOUT,
     WATCH_STDERR,
@@ -56,6 +57,7 @@ static void watch(const Child *child, struct pollfd watched[WATCH_COUNT]) {
     watched[WATCH_STOP] = (struct pollfd){child->stop_fd, POLLIN, 0};
     watched[WATCH_CHANNEL] = (struct pollfd){child->channel, POLLIN, 0};
     watched[WATCH_EXIT] = (struct pollfd){child->pid ? child->pidfd : -1, POLLIN, 0};
+    watched[WATCH_GUARD] = (struct pollfd){child->guard.listener, POLLIN, 0};
     watched[WATCH_MARKER] = (struct pollfd){child->pipes[CHILD_FD_MARKER], POLLIN, 0};
     watched[WATCH_STDOUT] = (struct pollfd){child->pipes[CHILD_FD_STDOUT], POLLIN, 0};
     watched[WATCH_STDERR] = (struct pollfd){child->pipes[CHILD_FD_STDERR], POLLIN, 0};
@@ -67,7 +69,7 @@ static bool read_pipe(Child *child, int number, ChildEventKind kind, ChildEvent 
     if (child->pipes[number] < 0) return false;
     const ssize_t n = read(child->pipes[number], child->buffer, sizeof child->buffer);
     if (n > 0) {
-        *ret_event = (ChildEvent){kind, child->buffer, (size_t)n};
+        *ret_event = (ChildEvent){.kind = kind, .bytes = child->buffer, .n_bytes = (size_t)n};
         return true;
     }
     if (n == 0 || (errno != EAGAIN && errno != EINTR))
@@ -92,16 +94,38 @@ static bool read_ready(Child *child, const struct pollfd watched[WATCH_COUNT],
     return false;
 }
 
-static bool take_event(Child *child, const struct pollfd watched[WATCH_COUNT],
-                       ChildEvent *ret_event) {
+/* Answers one report of the filter, if there is one. Nobody left to report is no event. */
+static int take_report(Child *child, short revents, ChildEvent *ret_event) {
+    if (!(revents & POLLIN)) {
+        if (revents) child->guard.listener = close_fd(child->guard.listener);
+        return 0;
+    }
+    ChildBreach breach;
+    const int r = guard_answer(&child->guard, &breach);
+    if (r == GUARD_E_BREACH) *ret_event = (ChildEvent){.kind = CHILD_BREACH, .breach = breach};
+    return r < 0 ? error_fold(r) : r;
+}
+
+/* 1 when *ret_event is one, 0, or -errno. */
+static int take_event(Child *child, const struct pollfd watched[WATCH_COUNT],
+                      ChildEvent *ret_event) {
     static const ChildEventKind kinds[] = {CHILD_STOP, CHILD_CHANNEL, CHILD_EXITED};
     for (int i = WATCH_STOP; i <= WATCH_EXIT; i++) {
         if (!watched[i].revents) continue;
         *ret_event = (ChildEvent){.kind = kinds[i]};
-        return true;
+        return 1;
     }
+    /* What was said before a call comes before it; one turn, so that a flood hides nothing. */
+    if (watched[WATCH_GUARD].revents && !child->has_heard) {
+        child->has_heard = true;
+        if (read_pipe(child, CHILD_FD_MARKER, CHILD_MARKER, ret_event)) return 1;
+    }
+    child->has_heard = false;
+    const int r = take_report(child, watched[WATCH_GUARD].revents, ret_event);
+    if (r < 0) return error_fold(r);
+    if (r > 0) return 1;
     if (watched[WATCH_JOB].revents) write_pending(child);
-    return read_ready(child, watched, ret_event);
+    return read_ready(child, watched, ret_event) ? 1 : 0;
 }
 
 /* Nothing once the deadline has come. */
@@ -127,7 +151,9 @@ int child_next(Child *child, uint64_t deadline_ns, ChildEvent *ret_event) {
             *ret_event = (ChildEvent){.kind = CHILD_DEADLINE};
             return 0;
         }
-        if (n_ready > 0 && take_event(child, watched, ret_event)) return 0;
+        const int r = n_ready > 0 ? take_event(child, watched, ret_event) : 0;
+        if (r < 0) return error_fold(r);
+        if (r > 0) return 0;
     }
 }
 
@@ -160,17 +186,22 @@ static uint64_t to_us(struct timeval time) {
 }
 
 int child_reap(Child *child, uint64_t limit_ms, ChildExit *ret_exit) {
+    if (child->pid == 0) {
+        *ret_exit = child->exit;
+        return 0;
+    }
     if (!wait_for_death(child, limit_ms)) return CHILD_E_ALIVE;
     int status;
     struct rusage usage;
     if (wait4(child->pid, &status, 0, &usage) != child->pid) return error_origin(-errno);
     child->pid = 0;
-    *ret_exit = (ChildExit){
+    child->exit = (ChildExit){
         .code = WIFEXITED(status) ? WEXITSTATUS(status) : 0,
         .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0,
         .cpu_us = to_us(usage.ru_utime) + to_us(usage.ru_stime),
         .peak_memory_bytes = (uint64_t)usage.ru_maxrss * BYTES_PER_KIB,
     };
+    *ret_exit = child->exit;
     return 0;
 }
 
@@ -186,6 +217,7 @@ Child *child_free(Child *child) {
     for (int i = 0; i < CHILD_FD_COUNT; i++) close_fd(child->pipes[i]);
     close_fd(child->pidfd);
     close_fd(child->stop_fd);
+    close_fd(child->guard.listener);
     free(child->pending);
     free(child);
     return NULL;

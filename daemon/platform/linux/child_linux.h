@@ -5,6 +5,7 @@
 #include <sys/types.h>
 
 #include "platform/child.h"
+#include "platform/linux/guard.h"
 
 enum { CHILD_BUFFER_BYTES = 1 << 16 };
 
@@ -29,8 +30,16 @@ struct Child {
     size_t pending_bytes;
     size_t pending_done;
     bool has_death_signal; /* as the child itself saw before the interpreter ran */
+    bool has_heard;        /* the markers were read since the filter reported */
+    bool is_proven;        /* it ran against every wall, and none gave way */
     unsigned n_events;     /* makes readers take turns */
     struct stat work;      /* identity of work/ */
-    Limits limits;         /* what the kernel was told at the start */
+    int proc_fd;           /* borrowed */
+    Guard guard;
+    bool layers[CHILD_LAYER_COUNT]; /* wanted */
+    const Cgroup *cgroup;           /* borrowed; NULL: none */
+    const Enclosure *enclosure;     /* borrowed; NULL: none */
+    ChildExit exit;                 /* once pid is 0 */
+    Limits limits;                  /* what the kernel was told at the start */
     uint8_t buffer[CHILD_BUFFER_BYTES];
 };

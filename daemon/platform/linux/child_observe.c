@@ -1,10 +1,11 @@
 /* What the kernel says of a live child, and what it is told to hold the child to. */
 #include "platform/linux/child_linux.h"
 
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
-#include <stdlib.h>
+#include <sys/pidfd.h>
 #include <sys/resource.h>
 #include <sys/sysmacros.h>
 #include <time.h>
@@ -13,21 +14,18 @@
 #include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/error.h"
+#include "platform/linux/enclosure_linux.h"
+#include "platform/linux/identity.h"
 #include "platform/linux/proc.h"
 
-enum { PATH_BYTES = 128, CPU_SLACK_S = 1, NULL_MAJOR = 1, NULL_MINOR = 3 };
-
-const char *child_layer_name(ChildLayer layer) {
-    static const char *const names[CHILD_LAYER_COUNT] = {
-        [CHILD_LAYER_SESSION] = "session",
-        [CHILD_LAYER_DEATH_SIGNAL] = "death_signal",
-        [CHILD_LAYER_RLIMITS] = "rlimits",
-        [CHILD_LAYER_DESCRIPTORS] = "descriptors",
-        [CHILD_LAYER_WORK_DIRECTORY] = "work_directory",
-        [CHILD_LAYER_NO_NEW_PRIVILEGES] = "no_new_privileges",
-    };
-    return names[layer];
-}
+enum {
+    PATH_BYTES = 128,
+    CPU_SLACK_S = 1,
+    DYING_MS = 200,
+    TASKS_BESIDE_THE_JOB = 10,
+    NULL_MAJOR = 1,
+    NULL_MINOR = 3,
+};
 
 static bool has_limit(pid_t pid, int resource, uint64_t value) {
     struct rlimit limit;
@@ -36,42 +34,38 @@ static bool has_limit(pid_t pid, int resource, uint64_t value) {
 }
 
 static bool has_limits(const Child *child) {
+    uint32_t table;
     return has_limit(child->pid, RLIMIT_CORE, 0) &&
-           has_limit(child->pid, RLIMIT_FSIZE, child->limits.disk_bytes) &&
-           has_limit(child->pid, RLIMIT_NOFILE, child->limits.open_files);
+           (child->layers[CHILD_LAYER_OWN_ROOT] ||
+            has_limit(child->pid, RLIMIT_FSIZE, child->limits.disk_bytes)) &&
+           has_limit(child->pid, RLIMIT_NOFILE,
+                     guard_descriptor_limit(child->limits.open_files, &table));
 }
 
-/* What `name` in /proc/<pid> leads to. */
+/* What `name` in the child's directory of /proc leads to. */
 static bool stat_link(const Child *child, const char *name, struct stat *ret_stat) {
     char path[PATH_BYTES];
-    snprintf(path, sizeof path, "/proc/%d/%s", (int)child->pid, name);
-    return stat(path, ret_stat) == 0;
+    snprintf(path, sizeof path, "%d/%s", (int)child->pid, name);
+    return fstatat(child->proc_fd, path, ret_stat, 0) == 0;
 }
 
-static bool is_expected_descriptor(const Child *child, const char *name) {
-    char path[PATH_BYTES / 2], *end;
-    struct stat st;
-    const long number = strtol(name, &end, 10);
-    if (*end != '\0' || number < 0 || number >= CHILD_FD_COUNT) return false;
-    snprintf(path, sizeof path, "fd/%ld", number);
-    if (!stat_link(child, path, &st)) return false;
+static bool is_expected(const Child *child, int number, const struct stat *st) {
+    if (number >= CHILD_FD_COUNT) return false;
     if (number == CHILD_FD_STDIN)
-        return S_ISCHR(st.st_mode) && st.st_rdev == makedev(NULL_MAJOR, NULL_MINOR);
-    return S_ISFIFO(st.st_mode) && st.st_ino == child->inodes[number];
+        return S_ISCHR(st->st_mode) && st->st_rdev == makedev(NULL_MAJOR, NULL_MINOR);
+    return S_ISFIFO(st->st_mode) && st->st_ino == child->inodes[number];
 }
 
-static void closedirp(DIR **directory) {
-    if (*directory) closedir(*directory);
-}
-
+/* Borrows them one by one: the directory of one that hides its memory is shown to nobody. */
 static bool has_descriptors(const Child *child) {
-    char path[PATH_BYTES];
-    snprintf(path, sizeof path, "/proc/%d/fd", (int)child->pid);
-    CLEANUP(closedirp) DIR *directory = opendir(path);
+    ProcPeaks peaks;
     int n_found = 0;
-    for (const struct dirent *entry; directory && (entry = readdir(directory));) {
-        if (entry->d_name[0] == '.') continue;
-        if (!is_expected_descriptor(child, entry->d_name)) return false;
+    if (proc_peaks(child->proc_fd, child->pid, &peaks) != 0) return false;
+    for (int number = 0; number < (int)peaks.table_size; number++) {
+        CLEANUP(closep) int fd = pidfd_getfd(child->pidfd, number, 0);
+        struct stat st;
+        if (fd < 0 && errno == EBADF) continue;
+        if (fd < 0 || fstat(fd, &st) != 0 || !is_expected(child, number, &st)) return false;
         n_found++;
     }
     return n_found == CHILD_FD_COUNT;
@@ -83,11 +77,44 @@ static bool has_directory(const Child *child) {
            st.st_ino == child->work.st_ino && (st.st_mode & 077) == 0 && st.st_uid == geteuid();
 }
 
+static bool has_namespace(const Child *child, EnclosureNamespace kind) {
+    char path[PATH_BYTES / 2];
+    struct stat st;
+    snprintf(path, sizeof path, "ns/%s", enclosure_namespace_name(kind));
+    return child->enclosure && stat_link(child, path, &st) &&
+           st.st_ino != child->enclosure->outside[kind];
+}
+
+static bool has_own_root(const Child *child) {
+    struct stat own, seen;
+    return child->enclosure && child->enclosure->root.root_fd >= 0 &&
+           fstat(child->enclosure->root.root_fd, &own) == 0 && stat_link(child, "root", &seen) &&
+           seen.st_dev == own.st_dev && seen.st_ino == own.st_ino;
+}
+
+/* The files of one that hides belong to root, who is nobody that its supervisor could name. */
+static bool is_hidden(const Child *child) {
+    struct stat st;
+    return stat_link(child, "status", &st) && st.st_uid != geteuid();
+}
+
+static void observe_enclosure(const Child *child, const ProcRights *rights, bool *layers) {
+    static const EnclosureNamespace namespaces[] = {
+        ENCLOSURE_NS_USER, ENCLOSURE_NS_MOUNT, ENCLOSURE_NS_PID,   ENCLOSURE_NS_NETWORK,
+        ENCLOSURE_NS_IPC,  ENCLOSURE_NS_UTS,   ENCLOSURE_NS_CGROUP};
+    for (int i = 0; i < ENCLOSURE_NS_COUNT; i++)
+        layers[CHILD_LAYER_USER_NAMESPACE + i] = has_namespace(child, namespaces[i]);
+    layers[CHILD_LAYER_OWN_ROOT] = has_own_root(child);
+    layers[CHILD_LAYER_UNPRIVILEGED_USER] = child->enclosure && rights->user == IDENTITY_INSIDE &&
+                                            rights->group == IDENTITY_INSIDE;
+    layers[CHILD_LAYER_NO_CAPABILITIES] = rights->has_no_capability;
+}
+
 int child_observe(const Child *child, ChildView *ret_view) {
-    ProcStat stat;
-    bool has_no_new_privileges;
-    int r = child->pid ? proc_stat(child->pid, &stat) : PROC_E_GONE;
-    if (r == 0) r = proc_no_new_privileges(child->pid, &has_no_new_privileges);
+    ProcStat stat = {0};
+    ProcRights rights = {0};
+    int r = child->pid ? proc_stat(child->proc_fd, child->pid, &stat) : PROC_E_GONE;
+    if (r == 0) r = proc_rights(child->proc_fd, child->pid, &rights);
     if (r == PROC_E_GONE) return CHILD_E_GONE;
     if (r < 0) return error_fold(r);
     *ret_view = (ChildView){
@@ -98,11 +125,20 @@ int child_observe(const Child *child, ChildView *ret_view) {
                 [CHILD_LAYER_RLIMITS] = has_limits(child),
                 [CHILD_LAYER_DESCRIPTORS] = has_descriptors(child),
                 [CHILD_LAYER_WORK_DIRECTORY] = has_directory(child),
-                [CHILD_LAYER_NO_NEW_PRIVILEGES] = has_no_new_privileges,
+                [CHILD_LAYER_NO_NEW_PRIVILEGES] = rights.no_new_privileges,
+                [CHILD_LAYER_NOT_DUMPABLE] = is_hidden(child),
+                [CHILD_LAYER_SECCOMP] = rights.is_filtered && child->guard.listener >= 0,
+                /* The kernel shows it nowhere; the child ran against it. */
+                [CHILD_LAYER_LANDLOCK] = child->layers[CHILD_LAYER_LANDLOCK] && child->is_proven,
+                [CHILD_LAYER_CGROUP] = child->cgroup && cgroup_holds(child->cgroup, child->pid),
             },
         .n_threads = stat.n_threads,
     };
-    return 0;
+    observe_enclosure(child, &rights, ret_view->layers);
+    /* One that is dying shows less than it had. */
+    struct pollfd death = {child->pidfd, POLLIN, 0};
+    const int limit_ms = ret_view->layers[CHILD_LAYER_DESCRIPTORS] ? 0 : DYING_MS;
+    return poll(&death, 1, limit_ms) != 0 ? CHILD_E_GONE : 0;
 }
 
 /* Never raises one: what was set at the start is the most that any job may get. */
@@ -121,29 +157,42 @@ static uint64_t add_saturated(uint64_t a, uint64_t b) {
     return b > UINT64_MAX - a ? UINT64_MAX : a + b;
 }
 
-/* The kernel counts the processes of a user, not of a job, and none of root's. */
-static int limit_processes(pid_t pid, uint32_t processes) {
-    uint64_t n_tasks = 0;
-    int r = geteuid() == 0 ? 0 : proc_count_tasks(geteuid(), &n_tasks);
+/* The kernel counts the processes of a user, not of a job, and none of root's; but in a user
+ * namespace of its own the job is all there is, beside its supervisor and its first process. The
+ * guard, which tells what it counts, comes first. */
+static int limit_processes(const Child *child, uint32_t processes) {
+    uint64_t n_tasks = TASKS_BESIDE_THE_JOB;
+    int r = child->enclosure || geteuid() == 0 ? 0 : proc_count_tasks(geteuid(), &n_tasks);
     if (r < 0) return error_fold(r);
-    r = lower(pid, RLIMIT_NPROC, n_tasks + processes);
+    r = lower(child->pid, RLIMIT_NPROC, n_tasks + processes);
     return r < 0 ? error_fold(r) : r;
 }
 
-int child_limit(const Child *child, const Limits *limits) {
+int child_limit(Child *child, const Limits *limits) {
     uint64_t in_use_bytes;
-    int r = child->pid ? proc_address_space(child->pid, &in_use_bytes) : PROC_E_GONE;
+    uint32_t table;
+    int r = child->pid ? proc_address_space(child->proc_fd, child->pid, &in_use_bytes)
+                       : PROC_E_GONE;
     if (r == PROC_E_GONE) return CHILD_E_GONE;
     if (r < 0) return error_fold(r);
     /* The supervisor watches the exact CPU limit; the kernel's, in whole seconds, stands behind. */
     const uint64_t used_ms = child_cpu_ns(child) / NS_PER_MS;
     const uint64_t cpu_s = add_saturated(used_ms, limits->cpu_ms) / MS_PER_S + 1 + CPU_SLACK_S;
-    r = lower(child->pid, RLIMIT_AS, add_saturated(in_use_bytes, limits->memory_bytes));
+    const uint64_t address_bytes = add_saturated(in_use_bytes, limits->memory_bytes);
+    r = lower(child->pid, RLIMIT_AS, address_bytes);
     if (r == 0) r = lower(child->pid, RLIMIT_CPU, cpu_s);
-    if (r == 0) r = lower(child->pid, RLIMIT_FSIZE, limits->disk_bytes);
-    if (r == 0) r = lower(child->pid, RLIMIT_NOFILE, limits->open_files);
-    if (r == 0) r = limit_processes(child->pid, limits->processes);
-    return r < 0 ? error_fold(r) : r;
+    if (r == 0 && !child->layers[CHILD_LAYER_OWN_ROOT])
+        r = lower(child->pid, RLIMIT_FSIZE, limits->disk_bytes);
+    if (r == 0)
+        r = lower(child->pid, RLIMIT_NOFILE, guard_descriptor_limit(limits->open_files, &table));
+    if (r == 0) r = limit_processes(child, limits->processes);
+    if (r != 0) return r < 0 ? error_fold(r) : r;
+    child->guard.max_address_bytes = address_bytes;
+    child->guard.max_memory_bytes = limits->memory_bytes;
+    child->guard.max_tasks = limits->processes;
+    child->guard.max_descriptors = table;
+    child->guard.mode = GUARD_RUNNING;
+    return 0;
 }
 
 uint64_t child_cpu_ns(const Child *child) {
@@ -153,4 +202,8 @@ uint64_t child_cpu_ns(const Child *child) {
         clock_gettime(clock, &used) != 0)
         return 0;
     return (uint64_t)used.tv_sec * NS_PER_S + (uint64_t)used.tv_nsec;
+}
+
+uint64_t child_cpu_pressure_us(const Child *child) {
+    return proc_cpu_pressure_us(child->proc_fd);
 }

@@ -14,12 +14,17 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/signalfd.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "base/text.h"
+#include "platform/linux/filter.h"
+#include "platform/linux/identity.h"
+#include "platform/linux/landlock.h"
+#include "platform/linux/proof.h"
 #include "platform/posix/bootstrap.h"
 #include "platform/posix/workdir_posix.h"
 
@@ -36,14 +41,28 @@ typedef enum Step {
     STEP_LIMITS,
     STEP_DIRECTORY,
     STEP_DESCRIPTORS,
+    STEP_CAPABILITIES,
     STEP_PRIVILEGES,
+    STEP_LANDLOCK,
+    STEP_FILTER,
+    STEP_PROOF,
     STEP_EXEC,
     STEP_COUNT,
 } Step;
 
 static const char *const step_names[STEP_COUNT] = {
-    "set the death signal", "make a session",      "reset signals",     "set limits",
-    "enter work/",          "set its descriptors", "refuse privileges", "execute the interpreter",
+    "set the death signal",
+    "make a session",
+    "reset signals",
+    "set limits",
+    "enter work/",
+    "set its descriptors",
+    "give up capabilities",
+    "refuse privileges",
+    "set up Landlock",
+    "filter system calls",
+    "prove that its walls hold",
+    "execute the interpreter",
 };
 
 /* All that the child needs, made before the fork: after it nothing may allocate. */
@@ -52,13 +71,18 @@ typedef struct Start {
     char **environment;
     pid_t supervisor;
     int theirs[CHILD_FD_COUNT]; /* the child's ends, all high */
-    int status;                 /* write end of the status pipe */
+    int status;                 /* the child's end of the status channel */
 } Start;
 
+/* One goes for each step that is done; the filter's listener goes with its own. */
 typedef struct Status {
     int step;
-    int error;
+    int error; /* errno; of the proof: the hole */
 } Status;
+
+static bool wants(const Start *start, ChildLayer layer) {
+    return start->spec->layers[layer];
+}
 
 /* A lower limit that we were given ourselves stays. */
 static int set_limit(int resource, uint64_t value) {
@@ -71,6 +95,8 @@ static int set_limit(int resource, uint64_t value) {
 
 static int do_death_signal(const Start *start) {
     if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0) return -1;
+    /* In an enclosure the parent has no number, and its end is the end of all that is inside. */
+    if (start->spec->enclosure) return 0;
     errno = ESRCH;
     return getppid() == start->supervisor ? 0 : -1;
 }
@@ -92,9 +118,12 @@ static int do_signals(const Start *start) {
 
 static int do_limits(const Start *start) {
     const Limits *limits = start->spec->limits;
+    uint32_t table;
     if (set_limit(RLIMIT_CORE, 0) != 0) return -1;
-    if (set_limit(RLIMIT_FSIZE, limits->disk_bytes) != 0) return -1;
-    return set_limit(RLIMIT_NOFILE, limits->open_files);
+    /* A work directory with a size of its own needs none for each file. */
+    if (!wants(start, CHILD_LAYER_OWN_ROOT) && set_limit(RLIMIT_FSIZE, limits->disk_bytes) != 0)
+        return -1;
+    return set_limit(RLIMIT_NOFILE, guard_descriptor_limit(limits->open_files, &table));
 }
 
 static int do_directory(const Start *start) {
@@ -108,9 +137,48 @@ static int do_descriptors(const Start *start) {
     return close_range(CHILD_FD_COUNT, ~0U, CLOSE_RANGE_CLOEXEC);
 }
 
+static int do_capabilities(const Start *start) {
+    return wants(start, CHILD_LAYER_NO_CAPABILITIES) ? identity_drop(IDENTITY_NOBODY) : 0;
+}
+
 static int do_privileges(const Start *start) {
     (void)start;
     return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+}
+
+static int do_landlock(const Start *start) {
+    if (!wants(start, CHILD_LAYER_LANDLOCK)) return 0;
+    CLEANUP(closep) int work_fd = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    return work_fd < 0 ? -1 : landlock_enter(work_fd);
+}
+
+static int send_listener(const Start *start, int listener) {
+    Status status = {STEP_FILTER, 0};
+    union {
+        struct cmsghdr header;
+        char bytes[CMSG_SPACE(sizeof listener)];
+    } control = {.header = {.cmsg_len = CMSG_LEN(sizeof listener),
+                            .cmsg_level = SOL_SOCKET,
+                            .cmsg_type = SCM_RIGHTS}};
+    memcpy(CMSG_DATA(&control.header), &listener, sizeof listener);
+    struct iovec data = {&status, sizeof status};
+    const struct msghdr message = {.msg_iov = &data,
+                                   .msg_iovlen = 1,
+                                   .msg_control = &control,
+                                   .msg_controllen = sizeof control};
+    return sendmsg(start->status, &message, 0) == (ssize_t)sizeof status ? 0 : -1;
+}
+
+static int do_filter(const Start *start) {
+    if (!wants(start, CHILD_LAYER_SECCOMP)) return 0;
+    CLEANUP(closep) int listener = filter_load();
+    return listener < 0 ? -1 : send_listener(start, listener);
+}
+
+/* errno is the hole. */
+static int do_proof(const Start *start) {
+    errno = proof_find_hole(start->spec->layers, start->spec->hidden);
+    return errno == 0 ? 0 : -1;
 }
 
 static int do_exec(const Start *start) {
@@ -122,11 +190,10 @@ static int do_exec(const Start *start) {
 }
 
 static int (*const steps[STEP_COUNT])(const Start *) = {
-    do_death_signal, do_session,     do_signals,    do_limits,
-    do_directory,    do_descriptors, do_privileges, do_exec,
+    do_death_signal, do_session,    do_signals,  do_limits, do_directory, do_descriptors,
+    do_capabilities, do_privileges, do_landlock, do_filter, do_proof,     do_exec,
 };
 
-/* Reports the first step's success, since /proc does not show it, and any failure. */
 static void report(const Start *start, int step, int error) {
     const Status status = {step, error};
     while (write(start->status, &status, sizeof status) < 0 && errno == EINTR) continue;
@@ -138,7 +205,7 @@ static _Noreturn void run_child(const Start *start) {
             report(start, i, errno);
             break;
         }
-        if (i == STEP_DEATH_SIGNAL) report(start, i, 0);
+        report(start, i, 0);
     }
     _exit(127);
 }
@@ -179,6 +246,16 @@ static int make_pipes(Child *child, Start *start) {
     return r < 0 ? error_fold(r) : 0;
 }
 
+static int make_status_channel(int *ret_ours, int *ret_theirs) {
+    int ends[2];
+    if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+        return error_origin(-errno);
+    *ret_ours = ends[0];
+    *ret_theirs = ends[1];
+    const int r = raise_fd(ret_theirs);
+    return r < 0 ? error_fold(r) : 0;
+}
+
 static void start_deinit(Start *start) {
     for (int i = 0; i < CHILD_FD_COUNT; i++) close_fd(start->theirs[i]);
     close_fd(start->status);
@@ -212,23 +289,57 @@ static int make_stop_fd(int *ret_fd) {
 
 /* --- After the fork, on our side ----------------------------------------------------------- */
 
-/* Reads the child's reports until the interpreter runs or the child is dead. */
-static int read_status(int fd, Child *child, ChildFailure *ret_failure) {
+/* The descriptor that came with a message, or -1. */
+static int take_listener(struct msghdr *message) {
+    const struct cmsghdr *control = CMSG_FIRSTHDR(message);
+    int fd = -1;
+    if (control && control->cmsg_level == SOL_SOCKET && control->cmsg_type == SCM_RIGHTS &&
+        control->cmsg_len == CMSG_LEN(sizeof fd))
+        memcpy(&fd, CMSG_DATA(control), sizeof fd);
+    return fd;
+}
+
+/* Documented results of read_status, beside CHILD_E_NOT_STARTED. */
+enum { STATUS_E_END = 2 };
+
+/* One of the child's own reports; no interpreter runs yet. */
+static int read_status(int fd, Child *child, StepFailure *ret_failure) {
+    char control[CMSG_SPACE(sizeof(int))];
     Status status;
-    for (;;) {
-        const ssize_t n = read(fd, &status, sizeof status);
-        if (n < 0 && errno == EINTR) continue;
-        if (n < 0) return error_origin(-errno);
-        if (n != (ssize_t)sizeof status) break;
-        if (status.error == 0) {
-            child->has_death_signal = true;
-            continue;
-        }
-        *ret_failure = (ChildFailure){step_names[status.step], status.error};
-        return CHILD_E_NOT_STARTED;
+    struct iovec data = {&status, sizeof status};
+    struct msghdr message = {.msg_iov = &data,
+                             .msg_iovlen = 1,
+                             .msg_control = control,
+                             .msg_controllen = sizeof control};
+    ssize_t n;
+    do n = recvmsg(fd, &message, MSG_CMSG_CLOEXEC);
+    while (n < 0 && errno == EINTR);
+    if (n < 0) return error_origin(-errno);
+    if (n != (ssize_t)sizeof status) return STATUS_E_END;
+    const int listener = take_listener(&message);
+    if (listener >= 0) child->guard.listener = listener;
+    if (status.step == STEP_DEATH_SIGNAL) child->has_death_signal = true;
+    if (status.step == STEP_PROOF && status.error == 0) child->is_proven = true;
+    if (status.error == 0) return 0;
+    *ret_failure = status.step == STEP_PROOF ? (StepFailure){proof_hole_name(status.error), 0}
+                                             : (StepFailure){step_names[status.step], status.error};
+    return CHILD_E_NOT_STARTED;
+}
+
+/* Follows the child, and answers what its filter reports, until the interpreter runs or it is dead.
+ */
+static int follow(int fd, Child *child, StepFailure *ret_failure) {
+    int r = 0;
+    while (r == 0) {
+        struct pollfd watched[] = {{fd, POLLIN, 0}, {child->guard.listener, POLLIN, 0}};
+        ChildBreach unused;
+        if (poll(watched, 2, -1) < 0 && errno != EINTR) return error_origin(-errno);
+        if (watched[1].revents & POLLIN) r = guard_answer(&child->guard, &unused);
+        if (r == 0 && watched[0].revents) r = read_status(fd, child, ret_failure);
     }
-    if (child->has_death_signal) return 0;
-    *ret_failure = (ChildFailure){step_names[STEP_DEATH_SIGNAL], ECHILD};
+    if (r < 0) return error_fold(r);
+    if (r == STATUS_E_END && child->is_proven) return 0;
+    if (r == STATUS_E_END) *ret_failure = (StepFailure){"get as far as the proof", ECHILD};
     return CHILD_E_NOT_STARTED;
 }
 
@@ -247,21 +358,20 @@ static int fork_child(Child *child, Start *start) {
     return error_origin(-error);
 }
 
-static int start_child(Child *child, Start *start, ChildFailure *ret_failure) {
+static int start_child(Child *child, Start *start, StepFailure *ret_failure) {
     CLEANUP(closep) int status_fd = -1;
     int r = make_stop_fd(&child->stop_fd);
     if (r == 0) r = make_pipes(child, start);
     if (r == 0) r = make_environment(start->spec->environment, &start->environment);
-    if (r == 0) r = make_pipe(0, &status_fd, &start->status);
-    if (r == 0 && fcntl(status_fd, F_SETFL, 0) != 0) r = error_origin(-errno);
+    if (r == 0) r = make_status_channel(&status_fd, &start->status);
     if (r == 0) r = fork_child(child, start);
     if (r < 0) return error_fold(r);
     for (int i = 0; i < CHILD_FD_COUNT; i++) start->theirs[i] = close_fd(start->theirs[i]);
     start->status = close_fd(start->status);
-    return read_status(status_fd, child, ret_failure);
+    return follow(status_fd, child, ret_failure);
 }
 
-int child_spawn(const ChildSpec *spec, ChildFailure *ret_failure, Child **ret_child) {
+int child_spawn(const ChildSpec *spec, StepFailure *ret_failure, Child **ret_child) {
     CLEANUP(start_deinit)
     Start start = {.spec = spec, .theirs = {-1, -1, -1, -1, -1}, .status = -1};
     CLEANUP(child_freep) Child *child = malloc(sizeof *child);
@@ -272,7 +382,15 @@ int child_spawn(const ChildSpec *spec, ChildFailure *ret_failure, Child **ret_ch
         .stop_fd = -1,
         .pipes = {-1, -1, -1, -1, -1},
         .limits = *spec->limits,
+        .proc_fd = spec->proc_fd,
+        .enclosure = spec->enclosure,
+        .cgroup = spec->cgroup,
+        .guard = {.listener = -1,
+                  .proc_fd = spec->proc_fd,
+                  .enclosure = spec->enclosure,
+                  .cgroup = spec->cgroup},
     };
+    memcpy(child->layers, spec->layers, sizeof child->layers);
     if (fstat(spec->workdir->work_fd, &child->work) != 0) return error_origin(-errno);
     const int r = start_child(child, &start, ret_failure);
     if (r < 0) return error_fold(r);

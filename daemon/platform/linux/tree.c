@@ -75,7 +75,9 @@ static int family_find(const pid_t *spare, size_t n_spare, Family *ret_family) {
 static void signal_seen(const ProcStat *seen, int signal) {
     CLEANUP(closep) int fd = pidfd_open(seen->pid, 0);
     ProcStat now;
-    if (fd < 0 || proc_stat(seen->pid, &now) != 0 || now.start_ticks != seen->start_ticks) return;
+    if (fd < 0 || proc_stat(PROC_HERE, seen->pid, &now) != 0 ||
+        now.start_ticks != seen->start_ticks)
+        return;
     pidfd_send_signal(fd, signal, NULL, 0);
 }
 

@@ -23,12 +23,14 @@ bool process_is_privileged(void) {
     return geteuid() == 0;
 }
 
-/* Standard error stays: it is the log. Everything above the channel goes. */
+/* Standard error stays: it is the log. Everything above the channel goes; -1: there is none. */
 static int add_descriptors(posix_spawn_file_actions_t *actions, int channel) {
     int r = posix_spawn_file_actions_addopen(actions, 0, "/dev/null", O_RDONLY, 0);
     if (r == 0) r = posix_spawn_file_actions_addopen(actions, 1, "/dev/null", O_WRONLY, 0);
-    if (r == 0) r = posix_spawn_file_actions_adddup2(actions, channel, WARDEN_CHANNEL_FD);
-    if (r == 0) r = posix_spawn_file_actions_addclosefrom_np(actions, WARDEN_CHANNEL_FD + 1);
+    if (r == 0 && channel >= 0)
+        r = posix_spawn_file_actions_adddup2(actions, channel, WARDEN_CHANNEL_FD);
+    const int first_closed = channel >= 0 ? WARDEN_CHANNEL_FD + 1 : WARDEN_CHANNEL_FD;
+    if (r == 0) r = posix_spawn_file_actions_addclosefrom_np(actions, first_closed);
     return r;
 }
 
@@ -97,6 +99,26 @@ int process_spawn_warden(const char *path, LogLevel level, LogFormat format, pid
     if (r < 0) return error_fold(r);
     *ret_channel = take_fd(&ours);
     return 0;
+}
+
+int process_spawn_remover(const char *path, const char *directory, LogLevel level, LogFormat format,
+                          pid_t *ret_pid) {
+    char broker_text[16];
+    snprintf(broker_text, sizeof broker_text, "%d", (int)getpid());
+    const char *const argv[] = {
+        "tbwarden",
+        "--remove",
+        directory,
+        "--broker",
+        broker_text,
+        "--log-level",
+        log_level_name(level),
+        "--log-format",
+        log_format_name(format),
+        NULL,
+    };
+    const int r = spawn(path, argv, -1, ret_pid);
+    return r < 0 ? error_fold(r) : 0;
 }
 
 void process_kill(pid_t pid) {

@@ -40,6 +40,16 @@ int workdir_make(const char *path, Workdir **ret_workdir) {
     return 0;
 }
 
+int workdir_adopt(int work_fd, const char *real_path, Workdir **ret_workdir) {
+    CLEANUP(workdir_freep) Workdir *workdir = malloc(sizeof *workdir);
+    if (!workdir) return error_origin(-ENOMEM);
+    *workdir = (Workdir){strdup(real_path), fcntl(work_fd, F_DUPFD_CLOEXEC, 0)};
+    if (!workdir->real_path) return error_origin(-ENOMEM);
+    if (workdir->work_fd < 0) return error_origin(-errno);
+    *ret_workdir = TAKE(workdir);
+    return 0;
+}
+
 Workdir *workdir_free(Workdir *workdir) {
     if (!workdir) return NULL;
     close_fd(workdir->work_fd);
@@ -106,12 +116,21 @@ static WorkdirKind kind_of(mode_t mode) {
     }
 }
 
+/* The C library can change the mode of what is no link only where there is a /proc. Nothing lives
+ * that could put a link there in between. */
+static int change_mode(int directory_fd, const char *name, mode_t mode) {
+    struct stat st;
+    if (fstatat(directory_fd, name, &st, AT_SYMLINK_NOFOLLOW) != 0 || S_ISLNK(st.st_mode))
+        return -1;
+    return fchmodat(directory_fd, name, mode, 0);
+}
+
 /* The owner may always read what it owns, once it says so. */
 static int open_or_permit(int directory_fd, const char *name, int flags, mode_t mode) {
     flags |= O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
     const int fd = openat(directory_fd, name, flags);
     if (fd >= 0 || errno != EACCES) return fd;
-    if (fchmodat(directory_fd, name, mode, AT_SYMLINK_NOFOLLOW) != 0) return -1;
+    if (change_mode(directory_fd, name, mode) != 0) return -1;
     return openat(directory_fd, name, flags);
 }
 

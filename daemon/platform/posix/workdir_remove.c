@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/cleanup.h"
 #include "base/error.h"
 #include "platform/posix/workdir_posix.h"
@@ -22,7 +23,12 @@ enum { PRIVATE_DIRECTORY = 0700 };
 typedef struct Remover {
     int top_fd;
     unsigned long n_moved; /* names what is moved */
+    uint64_t deadline_ms;  /* monotonic */
 } Remover;
+
+static bool is_late(const Remover *remover) {
+    return clock_mono_ms() >= remover->deadline_ms;
+}
 
 static void closedirp(DIR **directory) {
     if (*directory) closedir(*directory);
@@ -57,6 +63,7 @@ static int empty_directory(Remover *remover, const char *name) {
     const int directory_fd = take_fd(&fd);
     errno = 0;
     for (const struct dirent *entry; (entry = readdir(directory)); errno = 0) {
+        if (is_late(remover)) return WORKDIR_E_LATE;
         if (is_dots(entry->d_name) || unlinkat(directory_fd, entry->d_name, 0) == 0) continue;
         if (errno != EISDIR && errno != EPERM) return error_origin(-errno);
         r = move_to_top(remover, directory_fd, entry->d_name);
@@ -72,7 +79,7 @@ static int remove_one(Remover *remover, const char *name) {
     while (unlinkat(remover->top_fd, name, AT_REMOVEDIR) != 0) {
         if (errno != ENOTEMPTY && errno != EEXIST) return error_origin(-errno);
         const int r = empty_directory(remover, name);
-        if (r < 0) return error_fold(r);
+        if (r != 0) return r < 0 ? error_fold(r) : r;
     }
     return 0;
 }
@@ -88,25 +95,49 @@ static int remove_pass(Remover *remover, bool *ret_clean) {
     errno = 0;
     for (const struct dirent *entry; (entry = readdir(directory)); errno = 0) {
         if (is_dots(entry->d_name)) continue;
+        if (is_late(remover)) return WORKDIR_E_LATE;
         is_clean = false;
         const int r = remove_one(remover, entry->d_name);
-        if (r < 0) return error_fold(r);
+        if (r != 0) return r < 0 ? error_fold(r) : r;
     }
     if (errno != 0) return error_origin(-errno);
     *ret_clean = is_clean;
     return 0;
 }
 
-int workdir_remove(const char *path) {
+static int remove_tree(const char *path, uint64_t deadline_ms) {
     CLEANUP(closep) int fd = -1;
     int r = workdir_enter(AT_FDCWD, path, &fd);
     if (r == -ENOENT) return 0;
+    /* Whoever may rename directories may put anything in their place. */
+    if (r == -ENOTDIR || r == -ELOOP) return unlink(path) == 0 ? 0 : error_origin(-errno);
     if (r < 0) return error_fold(r);
     if (fchmod(fd, PRIVATE_DIRECTORY) != 0) return error_origin(-errno);
-    Remover remover = {.top_fd = fd};
+    Remover remover = {.top_fd = fd, .deadline_ms = deadline_ms};
     for (bool is_clean = false; !is_clean;) {
         r = remove_pass(&remover, &is_clean);
-        if (r < 0) return error_fold(r);
+        if (r != 0) return r < 0 ? error_fold(r) : r;
     }
     return rmdir(path) == 0 || errno == ENOENT ? 0 : error_origin(-errno);
+}
+
+int workdir_remove(const char *path) {
+    const int r = remove_tree(path, UINT64_MAX);
+    return r < 0 ? error_fold(r) : 0;
+}
+
+int workdir_remove_within(const char *path, uint64_t limit_ms) {
+    const int r = remove_tree(path, clock_mono_ms() + limit_ms);
+    return r < 0 ? error_fold(r) : r;
+}
+
+int workdir_set_aside(const char *path, const char *aside) {
+    /* Moving a directory to another one rewrites its "..": that needs the right to write to it.
+     * What is no directory needs nothing, and the renaming tells the rest. */
+    if (fchmodat(AT_FDCWD, path, PRIVATE_DIRECTORY, AT_SYMLINK_NOFOLLOW) != 0 && errno == ENOENT)
+        return error_origin(-ENOENT);
+    if (rename(path, aside) == 0) return 0;
+    if (errno == EEXIST || errno == ENOTEMPTY || errno == ENOTDIR || errno == EISDIR)
+        return WORKDIR_E_TAKEN;
+    return error_origin(-errno);
 }

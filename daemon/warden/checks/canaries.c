@@ -35,7 +35,7 @@ int canaries_check_text(const Scanner *scanner, const void *text, size_t n_bytes
     int r = redactor_new(scanner, NULL, NULL, &redactor);
     if (r < 0) return error_fold(r);
     redactor_feed(redactor, text, n_bytes);
-    redactor_finish(redactor);
+    redactor_finish(redactor, false);
     const CanaryList *canaries = scanner_canaries(scanner);
     for (size_t i = 0; r == 0 && i < canaries->n_items; i++) {
         uint64_t offset;

@@ -109,7 +109,7 @@ static int read_content(const WorkdirFile *file, Redactor *redactor, ProducedFil
         crypto_hash_sha256_update(&hash, buffer, n);
         redactor_feed(redactor, buffer, n);
     }
-    redactor_finish(redactor);
+    redactor_finish(redactor, false);
     crypto_hash_sha256_final(&hash, item->sha256);
     item->has_sha256 = true;
     return 0;
@@ -153,14 +153,18 @@ static int measure(Listing *listing, const WorkdirEntry *entry, const OrderInput
 }
 
 /* Redacted first and cut afterwards: half a canary would not be seen. */
-static int name_item(const Listing *listing, const WorkdirEntry *entry, ProducedFile *item) {
-    const int r = redact_bytes(listing->scanner, entry->path, strlen(entry->path), &item->name,
-                               &item->name_bytes);
+static int name_item(const Listing *listing, const WorkdirEntry *entry, ProducedFile *item,
+                     char **ret_shown_name) {
+    const Scanner *scanner = listing->scanner;
+    char *shown = NULL;
+    int r = redact_bytes(scanner, entry->path, strlen(entry->path), &item->name, &item->name_bytes);
     if (r < 0) return error_fold(r);
-    if (item->name_bytes > PRODUCED_MAX_NAME_BYTES) {
-        item->name_bytes = PRODUCED_MAX_NAME_BYTES;
-        item->name[item->name_bytes] = '\0';
-    }
+    r = redact_again(scanner, item->name, item->name_bytes, &shown);
+    if (r < 0) return error_fold(r);
+    shown[redact_cut(scanner, shown, strlen(shown), PRODUCED_MAX_NAME_BYTES)] = '\0';
+    item->name_bytes = redact_cut(scanner, item->name, item->name_bytes, PRODUCED_MAX_NAME_BYTES);
+    item->name[item->name_bytes] = '\0';
+    *ret_shown_name = shown;
     return 0;
 }
 
@@ -168,8 +172,7 @@ static int list_entry(Listing *listing, const WorkdirEntry *entry, const OrderIn
     CLEANUP(freep) char *shown_name = NULL;
     ProducedFile *item = NULL;
     int r = append_item(listing, &item);
-    if (r == 0) r = name_item(listing, entry, item);
-    if (r == 0) r = text_sanitize(item->name, item->name_bytes, &shown_name);
+    if (r == 0) r = name_item(listing, entry, item, &shown_name);
     if (r == 0 && !input)
         r = canaries_check_name(listing->scanner, entry->path, entry->name, shown_name,
                                 &listing->facts->findings);
@@ -213,6 +216,7 @@ static int check_disk(const Listing *listing) {
     const uint64_t used = listing->facts->disk_bytes;
     const uint64_t allowed = listing->order->limits.disk_bytes;
     if (used <= allowed && !listing->has_full_file) return 0;
+    if (listing->facts->limit == CODE_DISK_LIMIT) return 0; /* it is told already */
     CLEANUP(freep) char *message = NULL;
     int r = text_format(&message,
                         used > allowed
