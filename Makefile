@@ -32,7 +32,7 @@ else
 HARDEN := -fsanitize=$(SANITIZE) -fno-sanitize-recover=all -fno-omit-frame-pointer -fPIE
 HARDEN_LD := -fsanitize=$(SANITIZE) -pie
 endif
-CPPFLAGS_ALL := -D_GNU_SOURCE -DTBSANDBOX_LIBEXEC='"$(PREFIX)/libexec/tbsandboxd"' -DTBSANDBOX_VERSION='"$(VERSION)"' -I. -Idaemon -Iproto -Itests/unit -I$(BUILD)/generated
+CPPFLAGS_ALL := -D_GNU_SOURCE -DTBSANDBOX_LIBEXEC='"$(PREFIX)/libexec/tbsandboxd"' -DTBSANDBOX_VERSION='"$(VERSION)"' -I. -Idaemon -Iproto -Itests/unit -Itests/bench -I$(BUILD)/generated
 CFLAGS_ALL = -std=gnu11 $(OPT) -g $(WARN) $(HARDEN) $(CPPFLAGS_ALL) $(CFLAGS_LIBS) $(CFLAGS) -MMD -MP
 
 objects = $(patsubst %.c,$(BUILD)/%.o,$(wildcard $(addsuffix /*.c,$(1))))
@@ -131,7 +131,7 @@ $(BUILD)/tests/fuzz/%: $(BUILD)/tests/fuzz/%.o $(BUILD)/tests/fuzz/replay.o $(BU
 	$(Q)$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_DAEMON)
 
 .SECONDARY:
-.PHONY: all install deps demo check check-tmp check-unit check-fuzz-corpus check-integration check-vm fuzz lint clean help \
+.PHONY: all install deps demo check check-tmp check-unit check-fuzz-corpus check-integration check-vm bench fuzz lint clean help \
         deps-check deps-demo deps-fuzz deps-lint deps-vm
 
 deps: ## install every package that building, checking and linting need
@@ -167,6 +167,14 @@ check-integration: deps-check check-tmp all ## suites and scripts against live d
 
 check-vm: deps-vm all ## tests that need systemd and control groups, in an emulated machine (as root)
 	@tests/vm/run.sh $(BUILD)
+
+$(BUILD)/tests/bench/bench: $(call objects,tests/bench) $(BUILD)/libwarden.a $(BUILD)/libclient.a \
+                            $(BUILD)/libcommon.a
+	$(call say,LINK,$@)
+	$(Q)$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_DAEMON)
+
+bench: deps-demo all $(BUILD)/tests/bench/bench ## measure; prints a table, BENCH_ROUNDS=N says how long
+	@$(BUILD)/tests/bench/bench $(abspath $(BUILD))
 
 fuzz: deps-fuzz ## run every libFuzzer target for FUZZ_SECONDS each
 	@tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZERS)

@@ -136,19 +136,31 @@ descendants() {
 # daemon_stop [SIGNAL]: ends it and checks that it says so; nothing of it may be left.
 daemon_stop() {
     kill -"${1:-TERM}" "$DAEMON"
-    local status=0
+    local status=0 pid=$DAEMON
     wait "$DAEMON" || status=$?
     DAEMON=
     [ "$status" = 0 ] || fail "the daemon's exit status is $status"
     [ -z "$(ls -A "$T/run/work" 2>/dev/null)" ] || fail "left in work: $(ls "$T/run/work")"
-    nobody_left
+    nobody_left "$pid"
 }
 
-# nobody_left: no process works in $T any more.
+# wardens_of PID: the pids of wardens that this daemon started, and of the first processes of their
+# namespaces, without which nothing inside lives.
+wardens_of() {
+    local file
+    for file in /proc/[0-9]*/cmdline; do
+        { tr '\0' ' ' <"$file" | grep -q -- "^tbwarden .*--broker $1 "; } 2>/dev/null || continue
+        file=${file%/cmdline}
+        echo "${file#/proc/}"
+    done
+}
+
+# nobody_left [PID]: no process works in $T any more, nor in an environment of the daemon PID.
 nobody_left() {
     local link
     for _ in $(seq 100); do
         LEFT=
+        [ -z "${1:-}" ] || LEFT=$(wardens_of "$1")
         for link in /proc/[0-9]*/cwd; do
             case $(readlink "$link" 2>/dev/null) in "$T"/run/work*) LEFT="$LEFT ${link%/cwd}" ;; esac
         done

@@ -3,6 +3,7 @@
 #include "platform/linux/guard.h"
 
 #include <sched.h>
+#include <stdarg.h>
 #include <sys/syscall.h>
 
 #include "enclosed.h"
@@ -58,6 +59,7 @@ static const struct {
     {"shmget", SYS_shmget, {0}},
 };
 
+enum { TEXT_BYTES = 4096 };
 enum { N_FORBIDDEN = sizeof forbidden / sizeof *forbidden };
 
 START_TEST(a_forbidden_call_is_a_breach) {
@@ -116,18 +118,25 @@ START_TEST(a_flood_of_markers_hides_no_breach) {
 }
 END_TEST
 
+static __attribute__((format(printf, 2, 3))) void append(char text[TEXT_BYTES], const char *format,
+                                                         ...) {
+    const size_t used = strlen(text);
+    va_list arguments;
+    va_start(arguments, format);
+    const int n = vsnprintf(text + used, TEXT_BYTES - used, format, arguments);
+    va_end(arguments);
+    ck_assert(n >= 0 && (size_t)n < TEXT_BYTES - used);
+}
+
 /* While it is set up a library may try what it likes. */
 START_TEST(before_there_are_limits_it_just_fails) {
-    char code[4096] = "", expected[4096] = "", piece[128];
+    char code[TEXT_BYTES] = "", expected[TEXT_BYTES] = "";
     for (int i = 0; i < N_FORBIDDEN; i++) {
-        snprintf(piece, sizeof piece, "say('%s', call(%ld, %ld, %ld, 0, 0, 0, 0))\n",
-                 forbidden[i].name, forbidden[i].number, forbidden[i].words[0],
-                 forbidden[i].words[1]);
-        strcat(code, piece);
-        snprintf(piece, sizeof piece, "%s %d\n", forbidden[i].name, EPERM);
-        strcat(expected, piece);
+        append(code, "say('%s', call(%ld, %ld, %ld, 0, 0, 0, 0))\n", forbidden[i].name,
+               forbidden[i].number, forbidden[i].words[0], forbidden[i].words[1]);
+        append(expected, "%s %d\n", forbidden[i].name, EPERM);
     }
-    strcat(expected, "ready\n");
+    append(expected, "ready\n");
     enclosed_init(&self, _i, code);
     ck_assert_str_eq(enclosed_text(&self, CHILD_MARKER), expected);
     enclosed_deinit(&self);
@@ -159,14 +168,12 @@ static const struct {
 
 /* Libraries try these in jobs, and go on. */
 START_TEST(what_is_only_refused_is_no_breach) {
-    char code[4096] = "", expected[4096] = "ready\n", piece[192];
+    char code[TEXT_BYTES] = "", expected[TEXT_BYTES] = "ready\n";
     for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
         const long *words = refused[i].words;
-        snprintf(piece, sizeof piece, "say('%s', call(%ld, %ld, %ld, %ld, %ld, 0, 0))\n",
-                 refused[i].name, refused[i].number, words[0], words[1], words[2], words[3]);
-        strcat(code, piece);
-        snprintf(piece, sizeof piece, "%s %d\n", refused[i].name, refused[i].error);
-        strcat(expected, piece);
+        append(code, "say('%s', call(%ld, %ld, %ld, %ld, %ld, 0, 0))\n", refused[i].name,
+               refused[i].number, words[0], words[1], words[2], words[3]);
+        append(expected, "%s %d\n", refused[i].name, refused[i].error);
     }
     enclosed_init(&self, _i, "");
     run(code, &enclosed_limits);
