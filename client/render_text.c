@@ -114,6 +114,13 @@ static void write_profile_row(FILE *stream, RenderStyle style, const Tb__Profile
     printable_text(stream, profile->version);
     fputc('\n', stream);
     render_field(stream, "diagnosis", profile->diagnosis);
+    for (size_t i = 0; i < profile->n_missing; i++) {
+        fputs("  no layer ", stream);
+        printable_text(stream, profile->missing[i]->name);
+        fputs(": ", stream);
+        printable_text(stream, profile->missing[i]->reason);
+        fputc('\n', stream);
+    }
     if (!profile->retry_in_ms) return;
     time_text_format_duration(profile->retry_in_ms, wait);
     fprintf(stream, "  next attempt in: %s\n", wait);

@@ -35,6 +35,8 @@ static int forget_survey(Pool *pool) {
     text_list_deinit(&pool->layers);
     pool->layers = layers;
     layers = (TextList){0};
+    /* Otherwise the next one replaces it, and until then what is missing is told. */
+    if (!pool->is_surveyed) return 0;
     survey_deinit(&pool->survey);
     pool->survey = (Survey){0};
     return 0;

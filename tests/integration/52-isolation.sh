@@ -53,7 +53,7 @@ limits_profile() {
     cat <<'END'
 profiles:
   stdlib:
-    limits: {wall_s: 3, cpu_s: 2, memory: 256MiB, disk: 8MiB, output: 1MiB, processes: 8, open_files: 256}
+    limits: {wall_s: 60, cpu_s: 1, memory: 256MiB, disk: 8MiB, output: 1MiB, processes: 8, open_files: 256}
     pool: {min_ready: 2, max: 3, ready_timeout_s: 60}
 END
 }
@@ -66,9 +66,9 @@ jobs_are_alone() {
     wait "$other" || fail "the other job did not pass"
 }
 
-# limit CODE FILE [MESSAGE]
+# limit CODE FILE [MESSAGE [WALL_S]]
 limit() {
-    expect 1 client submit --profile stdlib --json "$2"
+    expect 1 client submit --profile stdlib --timeout "${4:-60}" --json "$2"
     expect_json "$1" 'v["failures"][0]["code"]'
     expect_json True 'v["child_started"]'
     expect_json 0 'len(v["native_crashes"])'
@@ -82,8 +82,8 @@ limits_are_told() {
     limit open_files_limit "$T/files.py" "more than 256 files"
     limit disk_limit "$T/disk.py" "filled its 8388608 bytes"
     limit output_limit "$T/output.py"
-    limit timeout "$T/loops.py" "CPU time limit of 2000 ms"
-    limit timeout "$T/sleeps.py" "wall clock limit of 3000 ms"
+    limit timeout "$T/loops.py" "CPU time limit of 1000 ms"
+    limit timeout "$T/sleeps.py" "wall clock limit of 2000 ms" 2
     limit forbidden_syscall "$T/shell.py" "execve"
 }
 
@@ -187,6 +187,8 @@ END
     expect_json layer_missing 'v["failures"][0]["code"]'
     expect_json False 'v["child_started"]'
     expect_text "the required layer user_namespace cannot be had: cannot "
+    expect 0 client status
+    expect_text "no layer user_namespace: cannot "
     expect 2 client doctor stdlib
     expect_text "layer user_namespace: missing: cannot "
     expect_no_text "ok layer" # no environment was ever made

@@ -219,6 +219,11 @@ END_TEST
 
 START_TEST(status_shows_what_is_wrong) {
     Tb__ProfileStatus profile = TB__PROFILE_STATUS__INIT, *profiles[] = {&profile};
+    Tb__MissingLayer layer = TB__MISSING_LAYER__INIT, *missing[] = {&layer};
+    layer.name = (char *)"landlock";
+    layer.reason = (char *)"cannot use\x01it";
+    profile.missing = missing;
+    profile.n_missing = 1;
     Tb__Status status = TB__STATUS__INIT;
     status.software = (char *)"tbsandboxd 0.1.0";
     status.uptime_ms = 125000;
@@ -241,7 +246,8 @@ START_TEST(status_shows_what_is_wrong) {
         "PROFILE           HEALTH     READY  BUSY  STARTING  QUEUED  FILL-FAILURES  INTERPRETER\n"
         "pandas            unhealthy      0     0         0       0              3  "
         "/usr/bin/python3 \n"
-        "  diagnosis: no interpreter\n  next attempt in: 1m01s\n");
+        "  diagnosis: no interpreter\n  no layer landlock: cannot use\\x01it\n  next attempt in: "
+        "1m01s\n");
 }
 END_TEST
 
@@ -292,6 +298,7 @@ START_TEST(json_knows_every_type_of_the_protocol) {
         &tb__status__descriptor,        &tb__profile_status__descriptor,
         &tb__doctor_report__descriptor, &tb__profile_report__descriptor,
         &tb__doctor_check__descriptor,  &tb__done__descriptor,
+        &tb__missing_layer__descriptor,
     };
     for (size_t i = 0; i < sizeof messages / sizeof *messages; i++)
         for (unsigned j = 0; j < messages[i]->n_fields; j++) {
