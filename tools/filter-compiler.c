@@ -3,6 +3,7 @@
  * instructions, and the names of the calls that are reported. */
 #include <asm/ioctls.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/prctl.h>
 #include <stdio.h>
@@ -57,6 +58,15 @@ static int add_by_argument(scmp_filter_ctx context) {
         {SCMP_SYS(prctl), SCMP_ACT_ALLOW, {0, SCMP_CMP_EQ, PR_GET_NAME, 0}},
         {SCMP_SYS(prctl), SCMP_ACT_ALLOW, {0, SCMP_CMP_EQ, PR_SET_DUMPABLE, 0}},
         {SCMP_SYS(prctl), SCMP_ACT_ALLOW, {0, SCMP_CMP_EQ, PR_GET_DUMPABLE, 0}},
+        /* No locks, leases and notices: two jobs see the same library's files. */
+        {SCMP_SYS(fcntl), SCMP_ACT_ALLOW, {1, SCMP_CMP_EQ, F_DUPFD, 0}},
+        {SCMP_SYS(fcntl), SCMP_ACT_ALLOW, {1, SCMP_CMP_EQ, F_DUPFD_CLOEXEC, 0}},
+        {SCMP_SYS(fcntl), SCMP_ACT_ALLOW, {1, SCMP_CMP_EQ, F_GETFD, 0}},
+        {SCMP_SYS(fcntl), SCMP_ACT_ALLOW, {1, SCMP_CMP_EQ, F_SETFD, 0}},
+        {SCMP_SYS(fcntl), SCMP_ACT_ALLOW, {1, SCMP_CMP_EQ, F_GETFL, 0}},
+        {SCMP_SYS(fcntl), SCMP_ACT_ALLOW, {1, SCMP_CMP_EQ, F_SETFL, 0}},
+        {SCMP_SYS(fcntl), SCMP_ACT_ALLOW, {1, SCMP_CMP_EQ, F_GETPIPE_SZ, 0}},
+        {SCMP_SYS(fcntl), SCMP_ACT_ALLOW, {1, SCMP_CMP_EQ, F_SETPIPE_SZ, 0}},
         {SCMP_SYS(ioctl), SCMP_ACT_ALLOW, {1, SCMP_CMP_EQ, TCGETS, 0}},
         {SCMP_SYS(ioctl), SCMP_ACT_ALLOW, {1, SCMP_CMP_EQ, FIONREAD, 0}},
         {SCMP_SYS(ioctl), SCMP_ACT_ALLOW, {1, SCMP_CMP_EQ, FIONBIO, 0}},

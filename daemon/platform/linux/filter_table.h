@@ -21,17 +21,19 @@ typedef struct FilterGroup {
 #define CALLS(...) ((const char *const[]){__VA_ARGS__, NULL})
 
 static const FilterGroup filter_groups[] = {
-    {"files: reached only below a root that holds nothing but the interpreter and work/",
+    {"files: reached only below a root that holds nothing but the interpreter and work/; no locks, "
+     "by "
+     "which jobs could talk over files that both see",
      FILTER_ALLOW, 0,
      CALLS("access", "chdir", "chmod", "close", "close_range", "copy_file_range", "creat", "dup",
            "dup2", "dup3", "faccessat", "faccessat2", "fadvise64", "fchdir", "fchmod", "fchmodat",
-           "fcntl", "fdatasync", "flock", "fstat", "fstatfs", "fsync", "ftruncate", "getcwd",
-           "getdents", "getdents64", "link", "linkat", "lseek", "lstat", "mkdir", "mkdirat",
-           "mknod", "mknodat", "newfstatat", "open", "openat", "openat2", "pread64", "preadv",
-           "preadv2", "pwrite64", "pwritev", "pwritev2", "read", "readahead", "readlink",
-           "readlinkat", "readv", "rename", "renameat", "renameat2", "rmdir", "sendfile", "stat",
-           "statfs", "statx", "symlink", "symlinkat", "sync", "syncfs", "truncate", "umask",
-           "unlink", "unlinkat", "utime", "utimensat", "utimes", "futimesat", "write", "writev")},
+           "fdatasync", "fstat", "fstatfs", "fsync", "ftruncate", "getcwd", "getdents",
+           "getdents64", "link", "linkat", "lseek", "lstat", "mkdir", "mkdirat", "mknod", "mknodat",
+           "newfstatat", "open", "openat", "openat2", "pread64", "preadv", "preadv2", "pwrite64",
+           "pwritev", "pwritev2", "read", "readahead", "readlink", "readlinkat", "readv", "rename",
+           "renameat", "renameat2", "rmdir", "sendfile", "stat", "statfs", "statx", "symlink",
+           "symlinkat", "sync", "syncfs", "truncate", "umask", "unlink", "unlinkat", "utime",
+           "utimensat", "utimes", "futimesat", "write", "writev")},
     {"memory: bounded by the address space; large requests are reported, see filter.c",
      FILTER_ALLOW, 0,
      CALLS("brk", "madvise", "mincore", "mlock", "mprotect", "msync", "munlock", "munmap",

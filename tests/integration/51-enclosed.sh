@@ -4,7 +4,7 @@
 # shellcheck source=tests/lib/daemon.sh
 . "$(dirname "$0")/../lib/daemon.sh"
 
-ROUNDS=${ISOLATION_ROUNDS:-20}
+ROUNDS=${ISOLATION_ROUNDS:-8}
 OS='os = (i for i in ()).gi_frame.f_builtins["__import__"]("os")'
 # One job's files, processes and names, as it sees them.
 cat >"$T/sees.py" <<END
