@@ -396,13 +396,25 @@ def picture(daemon):
     }
 
 
+def settled_picture(daemon):
+    """One that holds still: the daemon closes what its last client left a moment later."""
+    seen = [picture(daemon)]
+
+    def is_still():
+        time.sleep(0.3)
+        seen.append(picture(daemon))
+        return seen[-1] == seen[-2]
+    wait_until(is_still)
+    return seen[-1]
+
+
 def nothing_is_left(top):
     daemon = Daemon(top, "profiles: {stdlib: {pool: {min_ready: 2, max: 2, ready_timeout_s: 60}}}\n", "left").start()
     try:
         check(wait_until(daemon.is_serving, 60), "a daemon serves")
         check(len(daemon.submit([write(top, "good", JOBS["good"])])) == 1, "a first job has a verdict")
         check(wait_until(daemon.is_idle), "it is idle after it")
-        before = picture(daemon)
+        before = settled_picture(daemon)
         files = [write(top, name, code) for name, code in JOBS.items()]
         verdicts = daemon.submit(files * 5, "--timeout", "1")
         check(len(verdicts) == 5 * len(JOBS), "every job has one verdict")
