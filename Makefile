@@ -168,13 +168,18 @@ check-integration: deps-check check-tmp all ## suites and scripts against live d
 check-vm: deps-vm all ## tests that need systemd and control groups, in an emulated machine (as root)
 	@tests/vm/run.sh $(BUILD)
 
-$(BUILD)/tests/bench/bench: $(call objects,tests/bench) $(BUILD)/libwarden.a $(BUILD)/libclient.a \
+$(BUILD)/tests/bench/bench: $(filter-out %/idle.o,$(call objects,tests/bench)) $(BUILD)/libclient.a \
                             $(BUILD)/libcommon.a
 	$(call say,LINK,$@)
-	$(Q)$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_DAEMON)
+	$(Q)$(CC) $(HARDEN_LD) $(LDFLAGS) -o $@ $^ $(LIBS_CLIENT) -lm
+# Static, so that a root with this file alone runs it.
+$(BUILD)/tests/bench/idle: tests/bench/idle.c $(BUILD)/flags.mk
+	@mkdir -p $(@D)
+	$(call say,CC,$<)
+	$(Q)$(CC) -std=gnu11 $(OPT) $(WARN) -static -o $@ $<
 
-bench: deps-demo all $(BUILD)/tests/bench/bench ## measure; prints a table, BENCH_ROUNDS=N says how long
-	@$(BUILD)/tests/bench/bench $(abspath $(BUILD))
+bench: deps-demo all $(BUILD)/tests/bench/bench $(BUILD)/tests/bench/idle ## measure, beside the bounds (BENCH_ROUNDS=N, BENCH_JOBS=N, PARTS=… picks some)
+	@$(BUILD)/tests/bench/bench $(abspath $(BUILD)) $(PARTS)
 
 fuzz: deps-fuzz ## run every libFuzzer target for FUZZ_SECONDS each
 	@tests/fuzz/run.sh $(FUZZ_SECONDS) $(FUZZERS)
@@ -196,5 +201,5 @@ help: ## list the targets
 	@echo '  variables: SANITIZE=address,undefined  CC=clang  OPT=-O0  FUZZ_SECONDS=N  PREFIX=DIR  V=1'
 
 -include $(patsubst %.o,%.d,$(OBJ_COMMON) $(OBJ_BROKER) $(OBJ_WARDEN) $(OBJ_CLIENT)) \
-         $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/unit/*.c tests/fuzz/*.c) \
+         $(patsubst %.c,$(BUILD)/%.d,$(wildcard tests/unit/*.c tests/fuzz/*.c tests/bench/*.c) \
            daemon/main.c daemon/warden/main.c client/main.c)

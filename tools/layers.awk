@@ -14,6 +14,8 @@ BEGIN {
     yaml_users = "^daemon/config/document[a-z_]*\\.c$"
     event_users = "^(daemon/broker/[^/]*|daemon/main\\.c|tests/.*)$"
     client_may = "^(base/.*|config/(document|problem|units)\\.h)$"
+    bench_files = "^tests/bench/"
+    bench_may = "^((base|client)/.*|platform/[^/]*|tbsandbox\\.pb-c\\.h|[^/]*)$"
     platform_tests = "^(daemon/platform/.*|client/transport_[a-z]*\\.c)$"
 }
 
@@ -50,6 +52,8 @@ function check_daemon(name, own,    target) {
 
 function check_ours(name, own) {
     if (name ~ /(^|\/)\.\.?\//) return complain("an include names its path from daemon/: " name)
+    if (FILENAME ~ bench_files && (name ~ /^(warden\.pb-c|wire)\.h$/ || name !~ bench_may))
+        return complain("the benchmark may include base, platform and the client only: " name)
     if (name ~ /\.pb-c\.h$/ || name == "wire.h") return check_codec(name)
     if (own == "tests") return
     if (name ~ /^platform\/[a-z]+\// && own != "platform")

@@ -1,99 +1,127 @@
-/* bench BUILD: measures, in one run and by turns, so that a slow moment hits all alike: a job's
- * latency with all layers and with none, what a cold run of the same code takes, and what making an
- * environment costs. Prints a table, writes BUILD/bench/bench.json. Its exit status says only
- * whether it could measure. $BENCH_ROUNDS says how often. */
+/* bench BUILD [PART...]: measures the programs in BUILD, prints a table and writes
+ * BUILD/bench/bench.json. Exits 0 whatever the figures are, 2 when one could not be measured, 64
+ * when called wrongly. BENCH_ROUNDS and BENCH_JOBS in the environment say how much. */
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/stat.h>
-
-#include <jansson.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/cleanup.h"
-#include "making.h"
-#include "sample.h"
-#include "service.h"
+#include "base/clock.h"
+#include "client/exit_status.h"
+#include "client/host.h"
+#include "measure.h"
 
-enum { DEFAULT_ROUNDS = 50, COLD_EVERY = 5, MAX_LATENCY_US = 1000, MAX_MAKING_US = 3000 };
+enum { DEFAULT_ROUNDS = 16, MAX_ROUNDS = 1000, DEFAULT_JOBS = 500, MAX_JOBS = 1000000 };
 
-static const char code[] = "import pandas as pd\n"
-                           "print(pd.DataFrame({'a': [1, 2, 3]})['a'].sum())\n";
+typedef struct Part {
+    const char *name;
+    const char *what;
+    int (*measure)(const Bench *bench, Trouble *trouble);
+} Part;
 
-typedef struct Bench {
-    Sample on, off, cold;
-    Sample making_on, making_off;
-} Bench;
+static const Part parts[] = {
+    {"latency", "one job at a time, warm and cold, layers off and on", measure_latency},
+    {"making", "the CPU time of making an environment", measure_making},
+    {"crowd", "several clients at once", measure_crowd},
+    {"footprint", "memory", measure_footprint},
+    {"status", "Status under load", measure_status},
+    {"growth", "growth over many jobs", measure_growth},
+};
 
-static int measure_round(Service *service, unsigned round, Bench *bench) {
-    uint64_t us;
-    int r = service_run(service, "on", code, &us);
-    if (r == 0) sample_add(&bench->on, us);
-    if (r == 0) r = service_run(service, "off", code, &us);
-    if (r == 0) sample_add(&bench->off, us);
-    if (r == 0) r = making_measure(true, &us);
-    if (r == 0) sample_add(&bench->making_on, us);
-    if (r == 0) r = making_measure(false, &us);
-    if (r == 0) sample_add(&bench->making_off, us);
-    if (r == 0 && round % COLD_EVERY == 0) {
-        r = service_run_cold(code, &us);
-        if (r == 0) sample_add(&bench->cold, us);
+enum { N_PARTS = sizeof parts / sizeof *parts };
+
+static int usage(void) {
+    fputs("usage: bench BUILD [PART...]; BENCH_ROUNDS is 1 to 1000, BENCH_JOBS 1 to 1000000; "
+          "parts:\n",
+          stderr);
+    for (size_t i = 0; i < N_PARTS; i++)
+        fprintf(stderr, "  %-10s %s\n", parts[i].name, parts[i].what);
+    return EXIT_STATUS_USAGE;
+}
+
+/* What the environment says, or the default. */
+static bool read_count(const char *name, unsigned fallback, unsigned max, unsigned *ret_count) {
+    const char *text = getenv(name);
+    char *end;
+    *ret_count = fallback;
+    if (!text || !*text) return true;
+    const long count = strtol(text, &end, 10);
+    *ret_count = (unsigned)count;
+    return *end == '\0' && count >= 1 && count <= (long)max;
+}
+
+static bool is_part(const char *name) {
+    for (size_t i = 0; i < N_PARTS; i++)
+        if (strcmp(parts[i].name, name) == 0) return true;
+    return false;
+}
+
+static bool is_wanted(const Part *part, int n_names, char *const *names) {
+    for (int i = 0; i < n_names; i++)
+        if (strcmp(part->name, names[i]) == 0) return true;
+    return n_names == 0;
+}
+
+static void measure(const Bench *bench, int n_names, char *const *names) {
+    for (size_t i = 0; i < N_PARTS; i++) {
+        Trouble trouble = {{0}};
+        if (!is_wanted(&parts[i], n_names, names)) continue;
+        /* An interruption ends all that is left at once. */
+        if (host_sleep_ms(0) != 0) {
+            report_missing(bench->report, "interrupted");
+            return;
+        }
+        fprintf(stderr, "bench: %s\n", parts[i].what);
+        if (parts[i].measure(bench, &trouble) == 0) continue;
+        char why[2 * TROUBLE_BYTES];
+        snprintf(why, sizeof why, "%s: %s", parts[i].name, trouble.text);
+        fprintf(stderr, "bench: %s\n", why);
+        report_missing(bench->report, why);
     }
-    return r;
 }
 
-static void print_row(json_t *rows, const char *name, Sample *sample) {
-    const uint64_t p50 = sample_percentile(sample, 50), p95 = sample_percentile(sample, 95),
-                   p99 = sample_percentile(sample, 99);
-    printf("%-46s %7zu %10.2f %10.2f %10.2f\n", name, sample->n_values, (double)p50 / 1000,
-           (double)p95 / 1000, (double)p99 / 1000);
-    json_object_set_new(rows, name,
-                        json_pack("{s:I, s:I, s:I, s:I}", "n", (json_int_t)sample->n_values,
-                                  "p50_us", (json_int_t)p50, "p95_us", (json_int_t)p95, "p99_us",
-                                  (json_int_t)p99));
+static int finish(const Bench *bench) {
+    char *path = NULL;
+    if (asprintf(&path, "%s/bench/bench.json", bench->build) < 0) return EXIT_STATUS_INFRASTRUCTURE;
+    report_print(bench->report, stdout);
+    const int r = report_save(bench->report, path);
+    if (r < 0)
+        fprintf(stderr, "bench: cannot write %s: %s\n", path, strerror(-r));
+    else
+        printf("\nAll figures: %s\n", path);
+    free(path);
+    if (!report_is_complete(bench->report))
+        fputs("bench: not everything could be measured; see NOT MEASURED above\n", stderr);
+    return r == 0 && report_is_complete(bench->report) ? 0 : EXIT_STATUS_INFRASTRUCTURE;
 }
 
-static void print_bound(json_t *rows, const char *name, Sample *on, Sample *off,
-                        uint64_t bound_us) {
-    const int64_t more_us = (int64_t)sample_percentile(on, 50) -
-                            (int64_t)sample_percentile(off, 50);
-    printf("%-46s %10.2f ms, bound %.2f ms: %s\n", name, (double)more_us / 1000,
-           (double)bound_us / 1000, more_us <= (int64_t)bound_us ? "met" : "NOT met");
-    json_object_set_new(
-        rows, name,
-        json_pack("{s:I, s:I}", "us", (json_int_t)more_us, "bound_us", (json_int_t)bound_us));
-}
-
-static int report(const char *build, Bench *bench) {
-    char path[512];
-    CLEANUP(json_decrefp) json_t *rows = json_object();
-    printf("%-46s %7s %10s %10s %10s\n", "milliseconds", "n", "p50", "p95", "p99");
-    print_row(rows, "submit to verdict, ready, all layers", &bench->on);
-    print_row(rows, "submit to verdict, ready, no layers", &bench->off);
-    print_row(rows, "cold python -I of the same code", &bench->cold);
-    print_row(rows, "CPU of making an environment, all layers", &bench->making_on);
-    print_row(rows, "CPU of making an environment, no layers", &bench->making_off);
-    print_bound(rows, "layers add to a job's latency, p50", &bench->on, &bench->off,
-                MAX_LATENCY_US);
-    print_bound(rows, "layers add to the CPU of making one, p50", &bench->making_on,
-                &bench->making_off, MAX_MAKING_US);
-    snprintf(path, sizeof path, "%s/bench", build);
-    (void)mkdir(path, 0755);
-    snprintf(path, sizeof path, "%s/bench/bench.json", build);
-    return json_dump_file(rows, path, JSON_INDENT(2));
+static void note_run(const Bench *bench) {
+    report_note(bench->report, "at_ms", (long long)clock_wall_ms());
+    report_note(bench->report, "cpus", sysconf(_SC_NPROCESSORS_ONLN));
+    report_note(bench->report, "rounds", bench->rounds);
+    report_note(bench->report, "jobs", bench->n_jobs);
+    report_note(bench->report, "is_root", geteuid() == 0);
 }
 
 int main(int argc, char **argv) {
-    static Bench bench;
-    const char *text = getenv("BENCH_ROUNDS");
-    const unsigned rounds = text ? (unsigned)strtoul(text, NULL, 10) : DEFAULT_ROUNDS;
-    Service *service = NULL;
-    if (argc != 2) {
-        fputs("usage: bench BUILD\n", stderr);
-        return 64;
+    CLEANUP(report_freep) Report *report = NULL;
+    CLEANUP(freep) char *build = argc > 1 ? realpath(argv[1], NULL) : NULL;
+    Bench bench = {.build = build};
+    if (!build || !read_count("BENCH_ROUNDS", DEFAULT_ROUNDS, MAX_ROUNDS, &bench.rounds) ||
+        !read_count("BENCH_JOBS", DEFAULT_JOBS, MAX_JOBS, &bench.n_jobs))
+        return usage();
+    for (int i = 2; i < argc; i++)
+        if (!is_part(argv[i])) return usage();
+    signal(SIGPIPE, SIG_IGN);
+    if (host_init() < 0 || host_catch_interrupts() < 0 || report_new(&report) < 0) {
+        fputs("bench: cannot start\n", stderr);
+        return EXIT_STATUS_INFRASTRUCTURE;
     }
-    int r = service_start(argv[1], &service);
-    for (unsigned round = 0; r == 0 && round < rounds; round++)
-        r = measure_round(service, round, &bench);
-    service_stop(service);
-    if (r == 0) r = report(argv[1], &bench);
-    return r == 0 ? EXIT_SUCCESS : 2;
+    bench.report = report;
+    note_run(&bench);
+    measure(&bench, argc - 2, argv + 2);
+    return finish(&bench);
 }

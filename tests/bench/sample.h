@@ -1,17 +1,19 @@
-/* Sample: one figure, measured many times. */
+/* Sample: the values that one figure was measured at, and where most of them lie. Never knows what
+ * they mean. */
 #pragma once
 
 #include <stddef.h>
-#include <stdint.h>
 
 enum { SAMPLE_MAX = 4096 };
 
 typedef struct Sample {
-    uint64_t values[SAMPLE_MAX];
-    size_t n_values;
+    double items[SAMPLE_MAX]; /* sorted when the last thing done was to ask for a quantile */
+    size_t n_items;
 } Sample;
 
-/* What is over SAMPLE_MAX is dropped. */
-void sample_add(Sample *sample, uint64_t value);
-/* The value that `percent` of all are not above; sorts. 0 of none. */
-uint64_t sample_percentile(Sample *sample, unsigned percent);
+/* Beyond SAMPLE_MAX they are not kept. */
+void sample_add(Sample *samples, double value);
+/* The smallest value that at least this share of all do not exceed, 0 < share <= 1; 0 without any.
+ */
+double sample_quantile(Sample *samples, double share);
+double sample_median(Sample *samples);

@@ -1,20 +1,37 @@
-/* Service: a daemon of the benchmark's own, and one client's conversation with it. */
+/* Service: a daemon of the bench's own, with a directory of its own, as tests/lib/daemon.sh makes
+ * them for scripts. Its end leaves nothing. Signals no process but the one it started. */
 #pragma once
 
 #include <stdbool.h>
-#include <stdint.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "client/trouble.h"
 
 typedef struct Service Service;
 
-/* Starts `build`/tbsandboxd in a directory of its own with two profiles that are equal but for
- * their layers: `on` has the default ones, `off` none. Waits until both serve. 0 or -errno, said on
- * standard error. */
-int service_start(const char *build, Service **ret_service);
-/* Ends it. Takes NULL, returns NULL. */
+typedef enum ServiceLibraries { SERVICE_STDLIB, SERVICE_PANDAS } ServiceLibraries;
+
+typedef struct ServiceProfile {
+    const char *name;
+    ServiceLibraries libraries;
+    bool is_bare; /* equal in everything but that no layer is used */
+    unsigned min_ready;
+    unsigned max;
+} ServiceProfile;
+
+/* Starts build/tbsandboxd and waits until it answers; environments may still be starting.
+ * 0 or TROUBLE_E_TOLD. */
+int service_start(const char *build, const ServiceProfile *profiles, size_t n_profiles,
+                  Trouble *trouble, Service **ret_service);
+/* Ends it, and shows its last words if it did not end as it should. Takes NULL, returns NULL. */
 Service *service_stop(Service *service);
 
-/* Waits until `profile` has an environment ready, then submits `code` and waits for its verdict,
- * which must be passed. 0 or -errno. */
-int service_run(Service *service, const char *profile, const char *code, uint64_t *ret_us);
-/* A cold run of the code as harnesses do it. The same. */
-int service_run_cold(const char *code, uint64_t *ret_us);
+const char *service_socket(const Service *service);
+pid_t service_pid(const Service *service);
+/* Its runtime and state directories lie below. */
+const char *service_directory(const Service *service);
+
+static inline void service_stopp(Service **service) {
+    service_stop(*service);
+}
